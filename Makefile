@@ -1,0 +1,55 @@
+# Everything starts here: `make help` lists the targets. Only git, make and Python with pip are needed.
+PYTHON ?= python3
+UV := $(shell command -v uv 2>/dev/null || echo .uv/bin/uv)
+VENV := .venv/bin
+RUN := $(UV) run --frozen --no-sync
+.DEFAULT_GOAL := help
+
+.PHONY: help
+help: ## List the targets
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-8s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+.uv/bin/uv:
+	@echo "Installing uv into .uv/ …"
+	@$(PYTHON) -m pip install --quiet --disable-pip-version-check --root-user-action=ignore --upgrade --target .uv uv
+
+.PHONY: setup
+setup: .venv/.synced ## Create .venv from the lock file
+
+.venv/.synced: pyproject.toml uv.lock $(filter .uv/%,$(UV))
+	@echo "Setting up .venv from uv.lock …"
+	@$(UV) sync --frozen --python "$$($(PYTHON) -c 'import sys; print(sys.executable)')"
+	@touch $@
+
+.PHONY: up
+up: setup ## Run the whole service on embedded parts; Ctrl-C stops it
+	@exec $(VENV)/memstream up
+
+.PHONY: test
+test: setup ## Run every test (CI=true: a missing part fails instead of skipping)
+	@$(VENV)/python -m pytest $(ARGS)
+
+.PHONY: check
+check: setup ## Lint, types and import layers
+	@$(VENV)/ruff check .
+	@$(VENV)/ruff format --check .
+	@$(VENV)/mypy
+	@$(VENV)/lint-imports
+
+.PHONY: format
+format: setup ## Format the code and fix what can be fixed
+	@$(VENV)/ruff check --fix .
+	@$(VENV)/ruff format .
+
+.PHONY: schemas
+schemas: setup ## Generate topics/schemas and topics/asyncapi.yaml from the models
+	@$(VENV)/python -m topics.generate
+
+.PHONY: kafka
+kafka: setup ## Run a real single-node Apache Kafka (needs java 17 and mvn)
+	@exec $(VENV)/python -m memstream.embedded.kafka --port 9092
+
+.PHONY: clean
+clean: ## Remove the environment, state and caches
+	rm -rf .venv .uv .memstream .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis dist
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +

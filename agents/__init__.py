@@ -1,0 +1,1 @@
+"""Stream agents: take messages, call what knows, emit what came of it."""

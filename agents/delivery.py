@@ -1,0 +1,46 @@
+"""A message as an agent gets it, and what an agent can do with one."""
+
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Protocol
+
+from topics import Header, RawHeaders
+
+Clock = Callable[[], datetime]
+
+
+@dataclass(frozen=True, slots=True)
+class Delivery:
+    """One message off Kafka, not yet read."""
+
+    topic: str
+    partition: int
+    offset: int
+    key: bytes | None
+    value: bytes | None
+    headers: RawHeaders
+    at: datetime
+    """When it was written, by the clock of its producer or broker."""
+
+
+Handler = Callable[[Sequence[Delivery]], Awaitable[None]]
+"""Handles a batch for good: once it returns, the messages are never seen again."""
+
+
+class TooLargeError(Exception):
+    """The broker takes no message of this size."""
+
+
+class Publisher(Protocol):
+    """Writes messages to Kafka."""
+
+    async def publish(
+        self,
+        topic: str,
+        *,
+        key: bytes | None,
+        value: bytes | None,
+        headers: Sequence[Header] = (),
+    ) -> None:
+        """Return once the broker has the message; raise TooLargeError if it never will."""

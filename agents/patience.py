@@ -1,0 +1,36 @@
+"""Waits for a part that is away, without losing what was being done."""
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from typing import TypeVar
+
+import structlog
+
+from agents.metrics import RETRIES
+from storage import StoreUnavailableError
+
+log = structlog.get_logger(__name__)
+
+FIRST_PAUSE_S = 0.1
+LONGEST_PAUSE_S = 5.0
+"""Long enough to leave a starting database alone, short enough to go on soon after it is back."""
+
+T = TypeVar("T")
+
+
+async def until_available(
+    topic: str, work: Callable[[], Awaitable[T]], *, give_up_after_s: float | None = None
+) -> T:
+    """Do the work, trying again while the store is away; after a while give up if told to."""
+    deadline = asyncio.get_running_loop().time() + (give_up_after_s or float("inf"))
+    pause = FIRST_PAUSE_S
+    while True:
+        try:
+            return await work()
+        except StoreUnavailableError as error:
+            if asyncio.get_running_loop().time() + pause > deadline:
+                raise
+            RETRIES.labels(topic=topic).inc()
+            log.warning("store away, trying again", topic=topic, pause_s=pause, reason=str(error))
+        await asyncio.sleep(pause)
+        pause = min(2 * pause, LONGEST_PAUSE_S)

@@ -1,0 +1,33 @@
+"""The one place where agents meet their topics."""
+
+from collections.abc import Awaitable, Callable, Mapping
+from typing import Any
+
+from agents.batches import handle_in_batches
+from agents.delivery import Clock, Handler
+from topics import Topic, TopicNames
+
+MAX_BATCH = {
+    # An embedding takes about 4 ms of a core, so a batch of items stays under half a second …
+    Topic.ITEMS: 64,
+    # … and searches, whose callers wait, go in smaller ones.
+    Topic.SEARCH_REQUESTS: 32,
+}
+
+
+def register(app: Any, names: TopicNames, handlers: Mapping[Topic, Handler], clock: Clock) -> None:
+    """Register an agent for each topic that has a handler."""
+    for topic, handler in handlers.items():
+        source = app.topic(
+            names.name(topic), key_type=bytes, value_type=bytes, value_serializer="raw"
+        )
+        name = topic.value.suffix
+        app.agent(source, name=name)(_agent(handler, MAX_BATCH[topic], clock))
+
+
+def _agent(handler: Handler, max_batch: int, clock: Clock) -> Callable[[Any], Awaitable[None]]:
+    # concurrency stays 1: with more, Faust can commit past a message in flight (faust#606).
+    async def agent(stream: Any) -> None:
+        await handle_in_batches(stream, handler, max_batch, clock)
+
+    return agent

@@ -1,0 +1,115 @@
+"""search.requests → searched → search.results."""
+
+import asyncio
+from collections.abc import Sequence
+
+import structlog
+
+from agents.dead_letters import DeadLetters
+from agents.delivery import Clock, Delivery, Publisher, TooLargeError
+from agents.metrics import MESSAGES, SEARCH_SECONDS
+from agents.patience import until_available
+from models import ErrorInfo, SearchRequest, SearchResult
+from models.errors import ErrorCode
+from retrieval.search import CannotSearchError, Search
+from storage import StoreUnavailableError
+from topics import (
+    DecodeError,
+    Headers,
+    SalvagedIds,
+    Topic,
+    TopicNames,
+    check_key,
+    decode,
+    encode,
+    event_key,
+)
+
+log = structlog.get_logger(__name__)
+
+STORE_PATIENCE_S = 10.0
+"""How long a search waits for a store that is away; then its caller is told, and can ask again."""
+
+
+class SearchAgent:
+    """Answers search requests: each gets exactly one kind of answer, a result or an error."""
+
+    def __init__(
+        self,
+        search: Search,
+        publisher: Publisher,
+        dead_letters: DeadLetters,
+        names: TopicNames,
+        clock: Clock,
+    ) -> None:
+        self._search = search
+        self._publisher = publisher
+        self._dead_letters = dead_letters
+        self._results = names.name(Topic.SEARCH_RESULTS)
+        self._clock = clock
+
+    async def __call__(self, batch: Sequence[Delivery]) -> None:
+        """Answer a batch, all at once; each answer goes out as soon as it is there."""
+        with SEARCH_SECONDS.time():
+            await asyncio.gather(*(self._handle(delivery) for delivery in batch))
+
+    async def _handle(self, delivery: Delivery) -> None:
+        headers = Headers.parse(delivery.headers)
+        try:
+            request = decode(SearchRequest, delivery.value, headers)
+            check_key(delivery.key, _ids(request))
+        except DecodeError as error:
+            await self._refuse(delivery, headers, error)
+        else:
+            await self._publish_or_explain(await self._answer(delivery, request), headers)
+        MESSAGES.labels(topic=delivery.topic).inc()
+
+    async def _answer(self, delivery: Delivery, request: SearchRequest) -> SearchResult:
+        ids = _ids(request)
+        try:
+            return await until_available(
+                delivery.topic,
+                lambda: self._search.answer(request),
+                give_up_after_s=STORE_PATIENCE_S,
+            )
+        except (StoreUnavailableError, CannotSearchError) as error:
+            return self._error(ids, "unavailable", str(error))
+        except Exception as error:
+            log.exception("search failed", request_id=request.request_id)
+            await self._dead_letters.keep(delivery, "internal", repr(error))
+            return self._error(ids, "internal", "the search failed; it was kept for inspection")
+
+    async def _refuse(self, delivery: Delivery, headers: Headers, error: DecodeError) -> None:
+        await self._dead_letters.keep(delivery, error.code, error.message)
+        # With neither an id nor a correlation id nobody could tell what this answers.
+        if error.ids.request_id or headers.correlation_id is not None:
+            await self._publish(self._error(error.ids, error.code, error.message), headers)
+
+    def _error(self, ids: SalvagedIds, code: ErrorCode, message: str) -> SearchResult:
+        return SearchResult.failure(
+            request_id=ids.request_id,
+            tenant_id=ids.tenant_id,
+            session_id=ids.session_id,
+            error=ErrorInfo(code=code, message=message),
+            completed_at=self._clock(),
+        )
+
+    async def _publish_or_explain(self, result: SearchResult, headers: Headers) -> None:
+        try:
+            await self._publish(result, headers)
+        except TooLargeError:
+            ids = SalvagedIds(result.request_id, result.tenant_id, result.session_id)
+            message = "the results are larger than the broker takes; ask for fewer with limit"
+            await self._publish(self._error(ids, "too_large", message), headers)
+
+    async def _publish(self, result: SearchResult, headers: Headers) -> None:
+        await self._publisher.publish(
+            self._results,
+            key=event_key(result.tenant_id, result.session_id),
+            value=encode(result),
+            headers=headers.answer(),
+        )
+
+
+def _ids(request: SearchRequest) -> SalvagedIds:
+    return SalvagedIds(request.request_id, request.tenant_id, request.session_id)

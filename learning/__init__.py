@@ -1,0 +1,1 @@
+"""How a tenant's retrieval policy gets better: rewards, trainers, evaluation. Nothing yet."""

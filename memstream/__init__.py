@@ -1,0 +1,1 @@
+"""The application: command line, wiring, embedded parts and web pages."""

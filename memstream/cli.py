@@ -1,0 +1,276 @@
+"""The command line."""
+
+import asyncio
+import json
+import re
+import signal
+import sys
+import uuid
+from collections.abc import Awaitable, Callable, Coroutine
+from pathlib import Path
+from typing import Annotated, Any, TypeVar
+
+import typer
+from rich.console import Console
+from rich.markup import escape
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+from rich.table import Table
+
+from memstream.__main__ import INTERRUPTED
+from memstream.clock import now
+from memstream.embedded.process import PartError
+from memstream.import_file import ImportFileError, read_items
+from memstream.logs import set_up_logs
+from memstream.parts import broker_address
+from memstream.runtime import Runtime, with_running_parts
+from memstream.settings import Settings, SettingsError, load_settings
+from models import Item, Record, SearchRequest, SearchResult
+from retrieval.embedding import EmbedderError
+from storage import StoreError
+from topics import DecodeError, TopicNames, decode
+
+app = typer.Typer(
+    name="memstream",
+    help="A memory for AI agents that learns how to search itself.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+)
+console = Console()
+errors = Console(stderr=True)
+
+Tenant = Annotated[str, typer.Option("--tenant", "-t", help="The tenant whose memory it is.")]
+Broker = Annotated[
+    str | None, typer.Option(help="embedded, local-kafka or kafka://host:port[,host:port…]")
+]
+Database = Annotated[str | None, typer.Option(help="embedded, embedded-postgres or postgresql://…")]
+
+R = TypeVar("R", bound=Record)
+
+EXPECTED = (SettingsError, PartError, StoreError, EmbedderError, ImportFileError, DecodeError)
+"""What a user or the surroundings can get wrong: one clear line, no traceback."""
+
+
+def main() -> None:
+    """Run the command line; what a user got wrong ends in one line and status 1."""
+    try:
+        app()
+    except EXPECTED as error:
+        errors.print(f"[red]error:[/] {escape(str(error))}", soft_wrap=True)
+        sys.exit(1)
+
+
+@app.command()
+def up(broker: Broker = None, database: Database = None) -> None:
+    """Run the whole service: broker, store, embedder, agents, console. Ctrl-C stops it."""
+    from memstream.up import run_up
+
+    settings = load_settings(broker=broker, database=database)
+    set_up_logs(settings.log_format)
+
+    def progress(step: str) -> None:
+        errors.print(f"[dim]… {escape(step)}[/]")
+
+    _until_signalled(
+        lambda stopped: run_up(settings, stopped, progress, lambda runtime: _show(runtime))
+    )
+
+
+@app.command()
+def worker(broker: Broker = None, database: Database = None) -> None:
+    """Run the agents only, against configured parts."""
+    from memstream.worker import run_worker
+
+    settings = with_running_parts(load_settings(broker=broker, database=database))
+    set_up_logs(settings.log_format)
+    _until_signalled(lambda stopped: run_worker(settings, stopped))
+
+
+@app.command()
+def search(
+    query: Annotated[str, typer.Argument(help="What to look for.")],
+    tenant: Tenant,
+    operation: Annotated[str, typer.Option(help="search or recall")] = "search",
+    layer: Annotated[list[str] | None, typer.Option(help="Only this layer; repeatable.")] = None,
+    scope: Annotated[str | None, typer.Option(help="Only this scope and what is global.")] = None,
+    mode: Annotated[str, typer.Option(help="hybrid, semantic or keyword")] = "hybrid",
+    limit: Annotated[int, typer.Option(help="At most so many results, 1 to 100.")] = 10,
+    as_json: Annotated[bool, typer.Option("--json", help="The result message itself.")] = False,
+    timeout: Annotated[float, typer.Option(help="Seconds to wait for the result.")] = 30.0,
+) -> None:
+    """Publish a search request, wait for its result and print it."""
+    from memstream.messenger import Messenger
+
+    asked = {
+        "request_id": str(uuid.uuid4()),
+        "tenant_id": tenant,
+        "session_id": f"cli-{uuid.uuid4()}",
+        "query": query,
+        "operation": operation,
+        "layers": layer or None,
+        "scope": scope,
+        "mode": mode,
+        "limit": limit,
+    }
+    request = _checked(SearchRequest, asked)
+    settings = with_running_parts(load_settings())
+
+    async def ask() -> SearchResult:
+        async with Messenger.connect(broker_address(settings), _names(settings)) as messenger:
+            return await messenger.ask(request, timeout)
+
+    _print_result(_run(ask()), as_json)
+
+
+@app.command()
+def remember(
+    text: Annotated[str, typer.Argument(help="What to remember.")],
+    tenant: Tenant,
+    layer: Annotated[str, typer.Option(help="How widely it applies.")] = "user",
+    scope: Annotated[str, typer.Option(help="Where it applies.")] = "global",
+    importance: Annotated[float, typer.Option(help="How much it matters, 0 to 10.")] = 5.0,
+    memory_id: Annotated[
+        str | None, typer.Option("--id", help="Its id; a new one if none.")
+    ] = None,
+) -> None:
+    """Publish one memory and print its id."""
+    said = {
+        "event_id": str(uuid.uuid4()),
+        "tenant_id": tenant,
+        "memory_id": memory_id or str(uuid.uuid4()),
+        "content": text,
+        "layer": layer,
+        "scope": scope,
+        "importance": importance,
+        "created_at": now().isoformat(),
+    }
+    item = _checked(Item, said)
+    _run(_publish([item], lambda _: None))
+    console.print(item.memory_id, highlight=False)
+
+
+@app.command("import")
+def import_(
+    file: Annotated[Path, typer.Argument(help="A .jsonl file, one memory a line.")],
+    tenant: Annotated[
+        str | None, typer.Option("--tenant", "-t", help="For lines that name no tenant.")
+    ] = None,
+) -> None:
+    """Publish the memories of a file."""
+    items = read_items(file, tenant, lambda: str(uuid.uuid4()))
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn())
+    with Progress(*columns, TimeRemainingColumn(), console=errors) as progress:
+        task = progress.add_task("publishing", total=len(items))
+        _run(_publish(items, lambda taken: progress.update(task, completed=taken)))
+    console.print(f"{len(items)} memories published")
+
+
+@app.command()
+def topics(
+    create: Annotated[bool, typer.Option(help="Create the topics that are missing.")] = False,
+) -> None:
+    """List the topics and their partitions on the broker."""
+    from memstream.topology import ensure_topics, topic_states
+
+    settings = with_running_parts(load_settings())
+    broker, names = broker_address(settings), _names(settings)
+    if create:
+        _run(ensure_topics(broker, names, settings.partitions))
+    table = Table("topic", "partitions")
+    for state in _run(topic_states(broker, names)):
+        table.add_row(state.name, str(state.partitions) if state.partitions else "[red]missing[/]")
+    console.print(table)
+
+
+@app.command()
+def migrate(database: Database = None) -> None:
+    """Bring the database up to the schema of this version."""
+    from memstream.parts import migrate_store
+
+    settings = with_running_parts(load_settings(database=database))
+    for name in _run(migrate_store(settings)):
+        console.print(f"applied {name}")
+    console.print("the database is up to date")
+
+
+@app.command()
+def doctor() -> None:
+    """Check every part, and say how to fix what is wrong."""
+    from memstream.doctor import examine
+
+    table = Table("", "part", "finding", "what to do")
+    findings = _run(examine())
+    for finding in findings:
+        mark = {"ok": "[green]✓[/]", "note": "[yellow]·[/]", "bad": "[red]✗[/]"}[finding.state]
+        table.add_row(mark, finding.part, escape(finding.what), escape(finding.remedy))
+    console.print(table)
+    if any(finding.state == "bad" for finding in findings):
+        raise typer.Exit(1)
+
+
+async def _publish(items: list[Item], on_taken: Callable[[int], None]) -> None:
+    from memstream.messenger import Messenger
+
+    settings = with_running_parts(load_settings())
+    async with Messenger.connect(broker_address(settings), _names(settings)) as messenger:
+        async for taken in messenger.remember(items):
+            on_taken(taken)
+
+
+def _checked(model: type[R], fields: dict[str, Any]) -> R:
+    """Build a record from what was typed, complaining as the service would."""
+    return decode(model, json.dumps(fields).encode())
+
+
+def _run(work: Coroutine[Any, Any, Any]) -> Any:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    try:
+        return asyncio.run(work)
+    except KeyboardInterrupt:
+        sys.exit(INTERRUPTED)
+
+
+def _until_signalled(work: Callable[[asyncio.Event], Awaitable[None]]) -> None:
+    async def run() -> None:
+        stopped = asyncio.Event()
+        for number in (signal.SIGINT, signal.SIGTERM):
+            asyncio.get_running_loop().add_signal_handler(number, stopped.set)
+        await work(stopped)
+
+    asyncio.run(run())
+
+
+def _names(settings: Settings) -> TopicNames:
+    return TopicNames(settings.topic_prefix)
+
+
+def _show(runtime: Runtime) -> None:
+    console.print("\n[bold green]memstream is ready[/]")
+    lines = (
+        ("console", runtime.web),
+        ("broker", runtime.broker),
+        ("database", re.sub(r"(?<=:)[^:@/]+(?=@)", "…", runtime.database)),
+        ("try", '.venv/bin/memstream remember "Alice is allergic to nuts" --tenant demo'),
+        ("", '.venv/bin/memstream search "what must Alice not eat?" --tenant demo'),
+        ("stop", "Ctrl-C"),
+    )
+    for name, what in lines:
+        console.print(f"  [dim]{name:9}[/] {escape(what)}", soft_wrap=True, highlight=False)
+
+
+def _print_result(result: SearchResult, as_json: bool) -> None:
+    if as_json:
+        console.print_json(result.model_dump_json())
+    elif result.error is not None:
+        raise PartError(f"{result.error.code}: {result.error.message}")
+    elif not result.results:
+        console.print("nothing found")
+    else:
+        table = Table("score", "similarity", "layer", "memory", "content")
+        for found in result.results:
+            similarity = "" if found.similarity is None else f"{found.similarity:.3f}"
+            table.add_row(
+                *(f"{found.score:.3f}", similarity, found.layer),
+                *(escape(found.memory_id), escape(found.content)),
+            )
+        console.print(table)

@@ -1,0 +1,48 @@
+"""Opens the parts that the settings name: the store, the embedder, the broker's address."""
+
+from pathlib import Path
+
+from memstream.embedded.process import PartError
+from memstream.settings import Settings
+from storage import Store
+from storage.postgres import PostgresStore, migrate
+from storage.sqlite import SqliteStore
+
+KAFKA_SCHEME = "kafka://"
+
+
+def sqlite_path(settings: Settings) -> Path:
+    """Return where the embedded store keeps its file."""
+    return settings.data_dir / "memstream.db"
+
+
+async def open_store(settings: Settings) -> Store:
+    """Open the configured store; a server must be running and migrated."""
+    if settings.database == "embedded":
+        return await SqliteStore.open(sqlite_path(settings))
+    if settings.database == "embedded-postgres":
+        raise PartError(
+            "embedded-postgres runs inside `memstream up --database embedded-postgres`; "
+            "start that first, or set MEMSTREAM_DATABASE to a postgresql:// URL"
+        )
+    return await PostgresStore.open(settings.database)
+
+
+def broker_address(settings: Settings) -> str:
+    """Return host:port of the configured broker, for those who do not start it themselves."""
+    if settings.broker.startswith(KAFKA_SCHEME):
+        return settings.broker.removeprefix(KAFKA_SCHEME)
+    raise PartError(
+        "memstream is not running here: start it with `make up` (or `memstream up`), "
+        "or set MEMSTREAM_BROKER to kafka://host:port"
+    )
+
+
+async def migrate_store(settings: Settings) -> list[str]:
+    """Bring the configured store's schema up to date and return what was applied."""
+    if settings.database.startswith("postgres"):
+        return await migrate(settings.database)
+    # The embedded store brings itself up to date whenever it is opened.
+    store = await open_store(settings)
+    await store.close()
+    return []

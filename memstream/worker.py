@@ -1,0 +1,102 @@
+"""One worker: the agents, and the web page that says how they are."""
+
+import asyncio
+from contextlib import AsyncExitStack
+from typing import Any
+
+import structlog
+
+from agents.dead_letters import DeadLetters
+from agents.delivery import Handler
+from agents.items import ItemsAgent
+from agents.registry import register
+from agents.search import SearchAgent
+from memstream.clock import now
+from memstream.embedded.process import PartError
+from memstream.health import Health
+from memstream.parts import broker_address, open_store
+from memstream.settings import Settings
+from memstream.stream import FaustPublisher, build_app
+from memstream.topology import ensure_topics
+from memstream.web import free_port, serve_web
+from retrieval.embedding import Embedder, open_embedder
+from retrieval.ingest import Ingest
+from retrieval.search import Search
+from storage import Store
+from topics import Topic, TopicNames
+
+log = structlog.get_logger(__name__)
+
+
+async def run_worker(settings: Settings, stopped: asyncio.Event) -> None:
+    """Run the agents until ``stopped`` is set; raise if they end by themselves."""
+    broker = broker_address(settings)
+    names = TopicNames(settings.topic_prefix)
+    health = Health("store", "embedder", "stream")
+    async with AsyncExitStack() as stack:
+        port = free_port(settings.web_host, settings.web_port)
+        url = await stack.enter_async_context(serve_web(health, settings.web_host, port))
+        store = await open_store(settings)
+        stack.push_async_callback(store.close)
+        health.watch("store", store.ping)
+        embedder = await _open_embedder(settings, stack, health)
+        await ensure_topics(broker, names, settings.partitions)
+        app = build_app(broker, settings.topic_prefix, settings.data_dir, settings.partitions)
+        register(app, names, _handlers(app, names, store, embedder), now)
+        health.watch("stream", lambda: _assigned(app))
+        log.info("worker starting", broker=broker, web=url)
+        await _run_app(app, stopped)
+
+
+async def _open_embedder(
+    settings: Settings, stack: AsyncExitStack, health: Health
+) -> Embedder | None:
+    key = settings.embedder_api_key
+    embedder = await open_embedder(
+        settings.embedder,
+        cache_dir=settings.data_dir / "models",
+        api_key=key.get_secret_value() if key else None,
+        http_model=settings.embedder_model,
+        progress=lambda step: log.info("embedder", step=step),
+    )
+    if embedder is not None:
+        stack.push_async_callback(embedder.close)
+
+    async def loaded() -> None:
+        return None
+
+    health.watch("embedder", loaded)
+    return embedder
+
+
+def _handlers(
+    app: Any, names: TopicNames, store: Store, embedder: Embedder | None
+) -> dict[Topic, Handler]:
+    publisher = FaustPublisher(app)
+    dead_letters = DeadLetters(publisher, names, now)
+    return {
+        Topic.ITEMS: ItemsAgent(Ingest(store, embedder), dead_letters),
+        Topic.SEARCH_REQUESTS: SearchAgent(
+            Search(store, embedder, now), publisher, dead_letters, names, now
+        ),
+    }
+
+
+async def _assigned(app: Any) -> str | None:
+    if app.rebalancing or not app.consumer.assignment():
+        return "no partitions assigned (yet)"
+    return None
+
+
+async def _run_app(app: Any, stopped: asyncio.Event) -> None:
+    await app.start()
+    ended = asyncio.create_task(app.wait_until_stopped())
+    asked = asyncio.create_task(stopped.wait())
+    try:
+        await asyncio.wait({ended, asked}, return_when=asyncio.FIRST_COMPLETED)
+        if not asked.done():
+            raise PartError(f"the stream stopped by itself: {app.crash_reason!r}")
+    finally:
+        ended.cancel()
+        asked.cancel()
+        await app.stop()

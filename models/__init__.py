@@ -1,0 +1,36 @@
+"""Frozen records of everything memstream reads, writes and learns."""
+
+from models.contexts import ContextAssembled, ContextRequest
+from models.errors import ErrorCode, ErrorInfo
+from models.memories import GLOBAL_SCOPE, LAYER_PRECEDENCE, Item, Kind, Layer
+from models.policies import ServingPolicy
+from models.records import Record
+from models.searches import ScoredMemory, SearchRequest, SearchResult
+from models.signals import ContextUsage, Feedback, QueryRefinement, SessionAbandonment
+from models.trajectories import Action, ComplexitySignals, Outcome, Shown, Trajectory
+
+__all__ = [
+    "GLOBAL_SCOPE",
+    "LAYER_PRECEDENCE",
+    "Action",
+    "ComplexitySignals",
+    "ContextAssembled",
+    "ContextRequest",
+    "ContextUsage",
+    "ErrorCode",
+    "ErrorInfo",
+    "Feedback",
+    "Item",
+    "Kind",
+    "Layer",
+    "Outcome",
+    "QueryRefinement",
+    "Record",
+    "ScoredMemory",
+    "SearchRequest",
+    "SearchResult",
+    "ServingPolicy",
+    "SessionAbandonment",
+    "Shown",
+    "Trajectory",
+]

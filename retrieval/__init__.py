@@ -1,0 +1,1 @@
+"""How memories are written and found: embedding, search and everything that ranks."""

@@ -1,0 +1,42 @@
+-- name: mark_seen
+INSERT INTO inbox (tenant_id, consumer, event_id, seen_at)
+VALUES (?, ?, ?, ?)
+ON CONFLICT DO NOTHING
+
+-- name: next_change
+UPDATE changes SET last = last + 1 RETURNING last
+
+-- name: upsert_memory
+INSERT INTO memories (
+    tenant_id, memory_id, change, layer, scope, kind, content, importance, confidence, decay_rate,
+    session_id, position, entities, source_path, metadata, created_at, last_confirmed_at,
+    embedding_model, embedding
+)
+VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+ON CONFLICT (tenant_id, memory_id) DO UPDATE SET
+    change = excluded.change, deleted = 0,
+    layer = excluded.layer, scope = excluded.scope, kind = excluded.kind,
+    content = excluded.content, importance = excluded.importance,
+    confidence = excluded.confidence, decay_rate = excluded.decay_rate,
+    session_id = excluded.session_id, position = excluded.position,
+    entities = excluded.entities, source_path = excluded.source_path,
+    metadata = excluded.metadata, created_at = excluded.created_at,
+    last_confirmed_at = excluded.last_confirmed_at,
+    embedding_model = excluded.embedding_model, embedding = excluded.embedding
+
+-- name: delete_memory
+UPDATE memories SET
+    change = ?, deleted = 1, content = '', session_id = NULL, entities = '{}', source_path = NULL,
+    metadata = '{}', embedding_model = NULL, embedding = NULL
+WHERE tenant_id = ? AND memory_id = ?
+
+-- name: changed_since
+SELECT id, memory_id, change, layer, scope, kind, created_at, embedding_model, embedding
+FROM memories
+WHERE tenant_id = ? AND change > ?
+ORDER BY change
+
+-- name: memories_by_row
+SELECT id, memory_id, layer, scope, kind, content, created_at, metadata
+FROM memories
+WHERE tenant_id = ? AND id IN (SELECT value FROM json_each(?)) AND NOT deleted

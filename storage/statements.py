@@ -1,0 +1,25 @@
+"""SQL kept in .sql files, each statement under a line ``-- name: its_name``."""
+
+import re
+from functools import cache
+from importlib.resources import files
+
+_NAME = re.compile(r"^-- name: (\w+)\n", re.MULTILINE)
+
+
+@cache
+def statements(package: str) -> dict[str, str]:
+    """Return the named statements of ``package``'s queries.sql."""
+    text = files(package).joinpath("queries.sql").read_text(encoding="utf-8")
+    _, *parts = _NAME.split(text)
+    return {name: sql.strip() for name, sql in zip(parts[::2], parts[1::2], strict=True)}
+
+
+@cache
+def migrations(package: str) -> tuple[tuple[int, str, str], ...]:
+    """Return the version, name and SQL of each ``0001_name.sql`` of ``package``.migrations."""
+    folder = files(package).joinpath("migrations")
+    found = sorted(entry.name for entry in folder.iterdir() if entry.name.endswith(".sql"))
+    return tuple(
+        (int(name[:4]), name, folder.joinpath(name).read_text(encoding="utf-8")) for name in found
+    )

@@ -1,0 +1,43 @@
+"""The service on embedded parts, and on real Apache Kafka and PostgreSQL."""
+
+import asyncio
+
+import pytest
+
+from retrieval.embedding import open_embedder
+from tests.acceptance.service import Client, running
+
+
+@pytest.fixture(scope="session")
+def models(tmp_path_factory):
+    """MiniLM, converted once for all services of the test run."""
+    folder = tmp_path_factory.mktemp("models")
+
+    async def convert():
+        embedder = await open_embedder("onnx", cache_dir=folder)
+        await embedder.close()
+
+    asyncio.run(convert())
+    return folder
+
+
+@pytest.fixture(scope="module", params=["embedded", "real"])
+def parts(request):
+    """The options of `memstream up` that choose its parts."""
+    if request.param == "embedded":
+        return ()
+    broker = request.getfixturevalue("kafka")
+    return ("--broker", f"kafka://{broker}", "--database", "embedded-postgres")
+
+
+@pytest.fixture(scope="module")
+def service(tmp_path_factory, parts, models):
+    with running(tmp_path_factory.mktemp("service"), *parts, models=models) as service:
+        yield service
+
+
+@pytest.fixture
+def client(service):
+    client = Client(service.runtime["broker"])
+    yield client
+    client.close()

@@ -1,0 +1,225 @@
+"""A memstream run as its users run it, and a client that knows nothing of its insides."""
+
+import json
+import os
+import signal
+import socket
+import subprocess
+import sys
+import time
+import uuid
+from contextlib import contextmanager
+from pathlib import Path
+
+import httpx
+import psutil
+from confluent_kafka import Consumer, Producer, TopicPartition
+
+MEMSTREAM = Path(sys.executable).with_name("memstream")
+PATIENCE_S = 60.0
+
+
+def wait_for(condition, what, patience_s=PATIENCE_S):
+    """Return what the condition returns once that is true."""
+    deadline = time.monotonic() + patience_s
+    while not (outcome := condition()):
+        assert time.monotonic() < deadline, f"waited {patience_s:.0f} s in vain for {what}"
+        time.sleep(0.05)
+    return outcome
+
+
+def free_port():
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return probe.getsockname()[1]
+
+
+class Service:
+    """One `memstream up`."""
+
+    def __init__(self, data_dir, *options, models=None):
+        self.data_dir = data_dir
+        self._options = options
+        self._environment = {
+            **{name: value for name, value in os.environ.items() if name[:10] != "MEMSTREAM_"},
+            "MEMSTREAM_DATA_DIR": str(data_dir),
+            "MEMSTREAM_WEB_PORT": str(free_port()),
+        }
+        data_dir.mkdir(parents=True, exist_ok=True)
+        if models is not None and not (data_dir / "models").exists():
+            (data_dir / "models").symlink_to(models)
+
+    def start(self):
+        with (self.data_dir / "up.log").open("ab") as log:
+            self.process = subprocess.Popen(
+                [MEMSTREAM, "up", *self._options], env=self._environment, stdout=log, stderr=log
+            )
+        self.tree = []
+        runtime = self.data_dir / "runtime.json"
+
+        def known():
+            written = json.loads(runtime.read_text()) if runtime.exists() else {}
+            return written.get("pid") == self.process.pid or self.process.poll() is not None
+
+        wait_for(known, "memstream up")
+        assert self.process.poll() is None, self.output()
+        self.runtime = json.loads(runtime.read_text())
+        self.processes()
+        return self
+
+    def output(self):
+        return (self.data_dir / "up.log").read_text()
+
+    def processes(self):
+        """Every process of the service, those of earlier looks included."""
+        top = psutil.Process(self.process.pid)
+        self.tree = list({*self.tree, top, *top.children(recursive=True)})
+        return self.tree
+
+    def worker(self):
+        """The process in which the agents run."""
+        found = [
+            process
+            for process in psutil.Process(self.process.pid).children(recursive=True)
+            if not _dead(process) and process.cmdline()[1:] == ["-m", "memstream", "worker"]
+        ]
+        return found[0] if found else None
+
+    def ready(self):
+        try:
+            return httpx.get(f"{self.runtime['web']}/readyz").status_code == 200
+        except httpx.TransportError:
+            return False
+
+    def stop(self, number=signal.SIGINT):
+        """Stop it as Ctrl-C does and return how long that took."""
+        started = time.monotonic()
+        self.processes()
+        self.process.send_signal(number)
+        self.process.wait(30)
+        return time.monotonic() - started
+
+    def left_over(self):
+        """The processes of the service that still run."""
+        return [process for process in self.tree if process.is_running() and not _dead(process)]
+
+    def command(self, *arguments, check=True):
+        return subprocess.run(
+            [MEMSTREAM, *arguments],
+            env=self._environment,
+            capture_output=True,
+            text=True,
+            check=check,
+            timeout=PATIENCE_S,
+        )
+
+
+def _dead(process):
+    try:
+        return process.status() == psutil.STATUS_ZOMBIE
+    except psutil.NoSuchProcess:
+        return True
+
+
+@contextmanager
+def running(data_dir, *options, models=None):
+    service = Service(data_dir, *options, models=models).start()
+    try:
+        yield service
+    finally:
+        if service.process.poll() is None:
+            service.stop()
+        print(service.output())
+
+
+class Client:
+    """A service somewhere else, written with another Kafka library."""
+
+    def __init__(self, broker):
+        self._producer = Producer(
+            {
+                "bootstrap.servers": broker,
+                "message.max.bytes": 8_000_000,
+                "log_level": 2,
+            }
+        )
+        self._consumer = Consumer(
+            {
+                "bootstrap.servers": broker,
+                "group.id": f"client-{uuid.uuid4()}",
+                "enable.auto.commit": False,
+                "fetch.message.max.bytes": 8_000_000,
+                # The embedded broker holds every empty fetch to the end.
+                "fetch.wait.max.ms": 20,
+                "log_level": 2,
+            }
+        )
+        self._seen = {"memory.search.results": [], "memory.dead-letters": []}
+        partitions = []
+        for topic in self._seen:
+            known = self._consumer.list_topics(topic, timeout=10).topics[topic].partitions
+            partitions += [TopicPartition(topic, number, 0) for number in known]
+        self._consumer.assign(partitions)
+
+    def close(self):
+        self._producer.flush(10)
+        self._consumer.close()
+
+    def publish(self, topic, value, *, key=b"acme/s", headers=()):
+        encoded = value if isinstance(value, bytes | None) else json.dumps(value).encode()
+        self._producer.produce(f"memory.{topic}", encoded, key=key, headers=list(headers))
+        assert self._producer.flush(30) == 0
+
+    def remember(self, memory_id, content, *, tenant="acme", **fields):
+        item = {
+            "event_id": str(uuid.uuid4()),
+            "tenant_id": tenant,
+            "memory_id": memory_id,
+            "content": content,
+        }
+        self.publish("items", item | fields, key=f"{tenant}/".encode())
+
+    def request(self, query, *, tenant="acme", **fields):
+        request_id = str(uuid.uuid4())
+        request = {
+            "request_id": request_id,
+            "tenant_id": tenant,
+            "session_id": "s",
+            "query": query,
+        }
+        self.publish("search.requests", request | fields, key=f"{tenant}/s".encode())
+        return request_id
+
+    def result(self, request_id):
+        """Wait for the result of a request."""
+
+        def found():
+            self._poll()
+            return next(
+                (r for r in self.results() if r["request_id"] == request_id),
+                None,
+            )
+
+        return wait_for(found, f"the result of {request_id}")
+
+    def search_until(self, query, memory_id, **fields):
+        """Search until the memory is found: storing it takes a moment."""
+
+        def found():
+            result = self.result(self.request(query, **fields))
+            assert result["status"] == "ok", result
+            return memory_id in [hit["memory_id"] for hit in result["results"]] and result
+
+        return wait_for(found, f"{memory_id} to be found")
+
+    def results(self):
+        return [json.loads(message.value()) for message in self._seen["memory.search.results"]]
+
+    def dead_letters(self):
+        self._poll()
+        return self._seen["memory.dead-letters"]
+
+    def _poll(self):
+        for message in self._consumer.consume(500, timeout=0.1):
+            if message.error() is None:
+                self._seen[message.topic()].append(message)

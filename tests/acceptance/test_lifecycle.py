@@ -1,0 +1,136 @@
+"""Starting, being killed and stopping: nothing unanswered, nothing left behind, no traceback."""
+
+import json
+import signal
+import subprocess
+import time
+
+import psutil
+import pytest
+
+from tests.acceptance.service import MEMSTREAM, Client, Service, running, wait_for
+
+CTRL_C_PROMISE_S = 5.0
+MEMORY_PROMISE_BYTES = 700 * 1024 * 1024
+
+
+@pytest.fixture
+def client_of():
+    clients = []
+
+    def connect(service):
+        clients.append(Client(service.runtime["broker"]))
+        return clients[-1]
+
+    yield connect
+    for client in clients:
+        client.close()
+
+
+def test_requests_published_while_the_worker_is_dead_are_answered(
+    tmp_path, parts, models, client_of
+):
+    with running(tmp_path / "data", *parts, models=models) as service:
+        client = client_of(service)
+        client.remember("cat", "Her cat is called Momo")
+        client.search_until("the name of her pet", "cat")
+        asked = []
+        for _ in range(3):
+            worker = service.worker()
+            # Requests before, during and after the kill: some are in the worker's hands, some not.
+            asked += [client.request(f"question {n}") for n in range(20)]
+            worker.kill()
+            asked += [client.request(f"question {n}") for n in range(20)]
+            wait_for(lambda dead=worker: service.worker() not in (None, dead), "a new worker")
+        for request_id in asked:
+            assert client.result(request_id)["status"] == "ok"
+        wait_for(service.ready, "the new worker to be ready")
+
+
+def test_ctrl_c_stops_everything_soon_and_quietly(tmp_path, parts, models):
+    with running(tmp_path / "data", *parts, models=models) as service:
+        assert service.stop() < CTRL_C_PROMISE_S
+        assert service.process.returncode == 0
+        wait_for(lambda: not service.left_over(), f"{service.tree} to end", 1.0)
+        assert "Traceback" not in service.output()
+        assert not (service.data_dir / "runtime.json").exists()
+
+
+def test_ctrl_c_while_starting_stops_too(tmp_path, models):
+    service = Service(tmp_path / "data", models=models)
+    log = (tmp_path / "log").open("wb")
+    process = subprocess.Popen([MEMSTREAM, "up"], env=service._environment, stdout=log, stderr=log)
+    wait_for(lambda: psutil.Process(process.pid).children(), "the first child")
+    children = psutil.Process(process.pid).children(recursive=True)
+    process.send_signal(signal.SIGINT)
+    assert process.wait(CTRL_C_PROMISE_S) == 0
+    log.close()
+    assert psutil.wait_procs(children, 1.0)[1] == []
+    assert "Traceback" not in (tmp_path / "log").read_text()
+
+
+def test_nothing_outlives_a_killed_service(tmp_path, parts, models):
+    with running(tmp_path / "data", *parts, models=models) as service:
+        service.processes()
+        service.process.kill()
+        service.process.wait()
+        wait_for(lambda: not service.left_over(), "the children of a killed service to end", 15)
+        # The file it left behind names a process that is gone, so a new start is not refused.
+        with running(tmp_path / "data", *parts, models=models) as again:
+            assert again.ready()
+
+
+def test_memories_survive_a_restart(tmp_path, parts, models, client_of):
+    with running(tmp_path / "data", *parts, models=models) as service:
+        client = client_of(service)
+        client.remember("cat", "Her cat is called Momo", tenant="restart")
+        client.search_until("pet", "cat", tenant="restart")
+        before = service.runtime
+    with running(tmp_path / "data", *parts, models=models) as service:
+        assert service.runtime["database"] == before["database"]
+        client_of(service).search_until("pet", "cat", tenant="restart")
+
+
+def test_the_whole_service_stays_small(tmp_path, models, client_of):
+    with running(tmp_path / "data", models=models) as service:
+        client = client_of(service)
+        for n in range(300):
+            client.remember(f"m{n}", f"Fact number {n}: " + "many words about it " * 40)
+        client.remember("last", "The very last one is about zebras")
+        client.search_until("zebras", "last")
+        used = sum(process.memory_info().rss for process in service.processes())
+        assert used < MEMORY_PROMISE_BYTES
+
+
+def test_a_second_service_in_the_same_folder_is_refused(tmp_path, models):
+    with running(tmp_path / "data", models=models) as service:
+        outcome = service.command("up", check=False)
+        assert outcome.returncode == 1
+        assert "running here already" in outcome.stderr
+        assert "Traceback" not in outcome.stderr
+
+
+def test_without_a_service_commands_say_how_to_start_one(tmp_path):
+    started = time.monotonic()
+    outcome = Service(tmp_path / "data").command("search", "x", "--tenant", "t", check=False)
+    assert time.monotonic() - started < 30
+    assert outcome.returncode == 1
+    assert "make up" in outcome.stderr
+    assert len(outcome.stderr.strip().splitlines()) == 1
+
+
+def test_a_wrong_setting_is_one_clear_line(tmp_path):
+    service = Service(tmp_path / "data")
+    service._environment["MEMSTREAM_WEB_PORT"] = "many"
+    outcome = service.command("up", check=False)
+    assert outcome.returncode == 1
+    assert outcome.stderr.startswith("error: MEMSTREAM_WEB_PORT")
+    assert "Traceback" not in outcome.stderr
+
+
+def test_runtime_json_says_where_everything_is(tmp_path, models):
+    with running(tmp_path / "data", models=models) as service:
+        written = json.loads((service.data_dir / "runtime.json").read_text())
+        assert set(written) == {"broker", "web", "database", "pid"}
+        assert written["pid"] == service.process.pid
+        assert (service.data_dir / "runtime.json").stat().st_mode & 0o077 == 0

@@ -1,0 +1,79 @@
+"""An agent's surroundings: a publisher that keeps what it is given, and a store in a folder."""
+
+import hashlib
+import json
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+
+import numpy as np
+import pytest
+
+from agents.dead_letters import DeadLetters
+from agents.delivery import Delivery, TooLargeError
+from storage.sqlite import SqliteStore
+from topics import TopicNames
+
+NOON = datetime(2026, 11, 16, 12, tzinfo=UTC)
+
+
+@dataclass
+class Published:
+    """Everything that was published, by topic."""
+
+    messages: list = field(default_factory=list)
+    largest: int = 8 * 1024 * 1024
+
+    async def publish(self, topic, *, key, value, headers=()):
+        if value is not None and len(value) > self.largest:
+            raise TooLargeError(f"{len(value)} bytes")
+        self.messages.append((topic, key, value, dict(headers)))
+
+    def on(self, suffix):
+        return [message for message in self.messages if message[0] == f"memory.{suffix}"]
+
+    def results(self):
+        return [json.loads(value) for _, _, value, _ in self.on("search.results")]
+
+
+class WordEmbedder:
+    """Embeds a text as its words, each along a direction of its own: close enough to a model."""
+
+    name = "words"
+    dimensions = 64
+
+    async def embed(self, texts):
+        vectors = np.zeros((len(texts), self.dimensions), np.float32)
+        for row, text in zip(vectors, texts, strict=True):
+            for word in text.lower().split():
+                row[hashlib.sha256(word.encode()).digest()[0] % self.dimensions] += 1
+        return vectors / np.maximum(np.linalg.norm(vectors, axis=1, keepdims=True), 1e-9)
+
+    async def close(self):
+        return None
+
+
+def delivery(value, *, topic="memory.items", key=b"acme/s", headers=(), offset=0):
+    encoded = value if isinstance(value, bytes | None) else json.dumps(value).encode()
+    return Delivery(topic, 0, offset, key, encoded, list(headers), NOON)
+
+
+@pytest.fixture
+def published():
+    return Published()
+
+
+@pytest.fixture
+def names():
+    return TopicNames()
+
+
+@pytest.fixture
+def dead_letters(published, names):
+    return DeadLetters(published, names, lambda: NOON)
+
+
+@pytest.fixture
+async def store(tmp_path):
+    store = await SqliteStore.open(tmp_path / "memstream.db")
+    yield store
+    await store.close()

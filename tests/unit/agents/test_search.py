@@ -1,0 +1,218 @@
+"""The search agent: every request gets one answer, and only its own tenant's memories."""
+
+from datetime import UTC, datetime
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from agents import search as search_module
+from agents.items import ItemsAgent
+from agents.search import SearchAgent
+from models import SearchResult
+from retrieval.ingest import Ingest
+from retrieval.search import Search
+from storage import StoreUnavailableError
+from tests.unit.agents.conftest import NOON, WordEmbedder, delivery
+
+KEYS = {
+    *("request_id", "tenant_id", "session_id", "status"),
+    *("results", "degraded", "error", "completed_at"),
+}
+RESULT_KEYS = {
+    *("memory_id", "layer", "scope", "kind", "content"),
+    *("score", "similarity", "created_at", "metadata"),
+}
+
+
+def request(query="cat", **fields):
+    return {
+        "request_id": "r1",
+        "tenant_id": "acme",
+        "session_id": "s",
+        "query": query,
+    } | fields
+
+
+def asked(value, **around):
+    return delivery(value, topic="memory.search.requests", **around)
+
+
+@pytest.fixture
+def agent_for(store, published, dead_letters, names):
+    def build(search=None, embedder=None):
+        search = search or Search(store, embedder or WordEmbedder(), lambda: NOON)
+        return SearchAgent(search, published, dead_letters, names, lambda: NOON)
+
+    return build
+
+
+@pytest.fixture
+async def remembered(store, dead_letters):
+    agent = ItemsAgent(Ingest(store, WordEmbedder()), dead_letters)
+    contents = {"a": "the cat sat", "b": "a dog ran", "c": "cat and dog"}
+    await agent(
+        [
+            delivery(
+                {"event_id": f"{t}{m}", "tenant_id": t, "memory_id": f"{t}-{m}", "content": content}
+            )
+            for t in ("acme", "umbrella")
+            for m, content in contents.items()
+        ]
+    )
+
+
+@pytest.mark.usefixtures("remembered")
+async def test_the_nearest_memories_come_back_best_first(agent_for, published):
+    headers = [("correlation-id", b"\x00c"), ("traceparent", b"00-a-b-01"), ("other", b"x")]
+    await agent_for()([asked(request(limit=2), headers=headers)])
+    ((topic, key, value, sent),) = published.messages
+    assert (topic, key) == ("memory.search.results", b"acme/s")
+    assert sent == {"correlation-id": b"\x00c", "traceparent": b"00-a-b-01"}
+    result = SearchResult.model_validate_json(value)
+    assert (result.status, result.error, result.degraded) == ("ok", None, False)
+    assert [found.memory_id for found in result.results] == ["acme-a", "acme-c"]
+    assert [found.score for found in result.results] == [61 / 61, 61 / 62]
+    assert result.completed_at == datetime(2026, 11, 16, 12, tzinfo=UTC)
+
+
+@pytest.mark.requirement("SE-1")
+@pytest.mark.usefixtures("remembered")
+async def test_only_memories_of_the_tenant_that_asks_come_back(agent_for, published):
+    tenants = ("acme", "umbrella", "stranger", "%", "acme' --")
+    await agent_for()(
+        [asked(request(request_id=t, tenant_id=t, limit=100), key=b"acme/s") for t in tenants]
+    )
+    found = {
+        answer["request_id"]: {memory["memory_id"].split("-")[0] for memory in answer["results"]}
+        for answer in published.results()
+    }
+    assert found == {
+        "acme": {"acme"},
+        "umbrella": {"umbrella"},
+        "stranger": set(),
+        "%": set(),
+        "acme' --": set(),
+    }
+
+
+@pytest.mark.usefixtures("remembered")
+async def test_semantic_mode_scores_by_cosine_and_threshold_cuts(agent_for, published):
+    await agent_for()([asked(request(mode="semantic", threshold=0.5))])
+    ((answer),) = published.results()
+    assert [memory["memory_id"] for memory in answer["results"]] == ["acme-a", "acme-c"]
+    assert all(memory["score"] == memory["similarity"] for memory in answer["results"])
+
+
+async def test_a_broken_request_gets_an_error_result_and_is_kept(agent_for, published):
+    await agent_for()([asked(request(limit=-1)), asked(request(request_id="ok"))])
+    by_id = {answer["request_id"]: answer for answer in published.results()}
+    assert by_id["r1"]["error"]["code"] == "invalid_request"
+    assert "limit" in by_id["r1"]["error"]["message"]
+    assert by_id["ok"]["status"] == "ok"
+    assert len(published.on("dead-letters")) == 1
+
+
+async def test_what_cannot_be_answered_to_anybody_is_only_kept(agent_for, published):
+    await agent_for()(
+        [asked(b"\xff"), asked(None), asked(b"[]", headers=[("correlation-id", b"c")])]
+    )
+    assert len(published.on("dead-letters")) == 3
+    ((_, _, _, headers),) = published.on("search.results")
+    assert headers == {"correlation-id": b"c"}
+
+
+async def test_a_request_without_a_key_is_told_so(agent_for, published):
+    await agent_for()([asked(request(), key=b"")])
+    (answer,) = published.results()
+    assert answer["request_id"] == "r1"
+    assert answer["error"]["code"] == "invalid_request"
+
+
+@pytest.mark.parametrize(
+    "fields",
+    [
+        {"operation": "recall"},
+        {"operation": "get", "memory_ids": ["m"]},
+        {"mode": "keyword"},
+        {"fusion": "rrf"},
+        {"filters": {"a": 1}},
+        {"min_score": 0.1},
+        {"min_confidence": 0.1},
+        {"strategy": "targeted"},
+    ],
+)
+async def test_what_is_not_built_yet_is_refused_rather_than_ignored(agent_for, published, fields):
+    await agent_for()([asked(request(**fields))])
+    (answer,) = published.results()
+    assert answer["error"]["code"] == "unavailable"
+    assert published.on("dead-letters") == []
+
+
+async def test_without_an_embedder_the_answer_says_so(agent_for, published, store):
+    await agent_for(Search(store, None, lambda: NOON))([asked(request())])
+    (answer,) = published.results()
+    assert "MEMSTREAM_EMBEDDER" in answer["error"]["message"]
+
+
+class Failing:
+    def __init__(self, error):
+        self.error = error
+
+    async def answer(self, request):
+        raise self.error
+
+
+async def test_a_bug_is_an_internal_error_and_the_request_is_kept(agent_for, published):
+    await agent_for(Failing(ZeroDivisionError("secret detail")))([asked(request())])
+    (answer,) = published.results()
+    assert answer["error"]["code"] == "internal"
+    assert "secret detail" not in answer["error"]["message"]
+    ((_, _, _, headers),) = published.on("dead-letters")
+    assert b"secret detail" in headers["memstream-error-message"]
+
+
+async def test_a_store_that_stays_away_is_unavailable(agent_for, published, monkeypatch):
+    monkeypatch.setattr(search_module, "STORE_PATIENCE_S", 0.05)
+    await agent_for(Failing(StoreUnavailableError("gone")))([asked(request())])
+    (answer,) = published.results()
+    assert answer["error"]["code"] == "unavailable"
+
+
+@pytest.mark.usefixtures("remembered")
+async def test_results_larger_than_the_broker_takes_become_an_error(agent_for, published):
+    published.largest = 400
+    await agent_for()([asked(request())])
+    (answer,) = published.results()
+    assert answer["error"]["code"] == "too_large"
+
+
+@pytest.mark.requirement("TJ-2")
+@pytest.mark.usefixtures("remembered")
+@given(
+    value=st.one_of(
+        st.binary(max_size=50),
+        st.fixed_dictionaries(
+            {"request_id": st.just("r"), "tenant_id": st.sampled_from(["acme", "", 3])},
+            optional={
+                "session_id": st.just("s"),
+                "query": st.text(max_size=20),
+                "mode": st.sampled_from(["hybrid", "semantic", "keyword", "psychic"]),
+                "limit": st.integers(-1, 200),
+                "operation": st.sampled_from(["search", "recall", "get"]),
+            },
+        ),
+    )
+)
+@settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
+async def test_every_answer_has_the_same_shape(agent_for, published, value):
+    published.messages.clear()
+    await agent_for()([asked(value)])
+    answers = published.results()
+    assert len(answers) + len(published.on("dead-letters")) >= 1
+    for answer in answers:
+        assert set(answer) == KEYS
+        assert (answer["error"] is None) == (answer["status"] == "ok")
+        for memory in answer["results"]:
+            assert set(memory) == RESULT_KEYS
+            assert 0 <= memory["score"] <= 1

@@ -1,0 +1,94 @@
+"""Settings: one frozen object; a wrong value names the setting, the value and what is allowed."""
+
+import pytest
+from pydantic import ValidationError
+
+from memstream.settings import Settings, SettingsError, load_settings
+
+
+@pytest.fixture(autouse=True)
+def _empty_folder(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    for name in Settings.model_fields:
+        monkeypatch.delenv(f"MEMSTREAM_{name.upper()}", raising=False)
+
+
+def test_defaults_are_the_embedded_parts():
+    settings = load_settings()
+    assert (settings.broker, settings.database, settings.embedder) == (
+        "embedded",
+        "embedded",
+        "onnx",
+    )
+    assert settings.outcome_window_s == 600
+    assert settings.correction_window_s == 86_400
+    assert settings.web_port == 6066
+
+
+def test_the_command_line_wins_over_the_environment_and_that_over_the_file(tmp_path, monkeypatch):
+    (tmp_path / "memstream.toml").write_text('web_port = 1\npartitions = 2\nlog_format = "json"\n')
+    monkeypatch.setenv("MEMSTREAM_WEB_PORT", "3")
+    monkeypatch.setenv("MEMSTREAM_PARTITIONS", "4")
+    settings = load_settings(partitions=5)
+    assert (settings.web_port, settings.partitions, settings.log_format) == (3, 5, "json")
+
+
+def test_settings_cannot_be_changed():
+    with pytest.raises(ValidationError):
+        load_settings().web_port = 1
+
+
+def test_the_data_folder_is_absolute_so_that_children_agree_on_it(tmp_path):
+    assert load_settings().data_dir == tmp_path / ".memstream"
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "allowed"),
+    [
+        ("BROKER", "redis://localhost", "kafka://host:port"),
+        ("BROKER", "kafka://localhost", "kafka://host:port"),
+        ("DATABASE", "mysql://localhost/x", "postgresql://"),
+        ("EMBEDDER", "word2vec", "sentence-transformers:<model>"),
+        ("WEB_PORT", "abc", "a port from 1 to 65535"),
+        ("WEB_PORT", "70000", "a port from 1 to 65535"),
+        ("PARTITIONS", "0", "from 1 to 10000"),
+        ("OUTCOME_WINDOW_S", "-1", "above 0"),
+        ("LOG_FORMAT", "xml", "console or json"),
+        ("TOPIC_PREFIX", "a b", "letters, digits, dots"),
+        ("AUTH", "jwt", "not part of this version"),
+        ("LLM_BASE_URL", "localhost", "URL"),
+    ],
+)
+def test_a_wrong_value_is_named_with_what_is_allowed(monkeypatch, name, value, allowed):
+    monkeypatch.setenv(f"MEMSTREAM_{name}", value)
+    with pytest.raises(SettingsError) as caught:
+        load_settings()
+    message = str(caught.value)
+    assert f"MEMSTREAM_{name}" in message
+    assert repr(value) in message
+    assert allowed in message
+
+
+def test_every_wrong_value_is_named_at_once(monkeypatch):
+    monkeypatch.setenv("MEMSTREAM_WEB_PORT", "abc")
+    monkeypatch.setenv("MEMSTREAM_BROKER", "abc")
+    with pytest.raises(SettingsError) as caught:
+        load_settings()
+    assert len(str(caught.value).splitlines()) == 2
+
+
+def test_an_unknown_name_in_the_file_is_an_error(tmp_path):
+    (tmp_path / "memstream.toml").write_text("web_prot = 1\n")
+    with pytest.raises(SettingsError, match=r"web_prot in memstream\.toml: no such setting"):
+        load_settings()
+
+
+def test_a_file_that_is_not_toml_is_an_error(tmp_path):
+    (tmp_path / "memstream.toml").write_text("web_port: 1\n")
+    with pytest.raises(SettingsError, match=r"memstream\.toml"):
+        load_settings()
+
+
+def test_secrets_are_never_shown(monkeypatch):
+    monkeypatch.setenv("MEMSTREAM_LLM_API_KEY", "s3cret")
+    assert "s3cret" not in repr(load_settings())
