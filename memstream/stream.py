@@ -14,7 +14,7 @@ from aiokafka.errors import (
 from faust.exceptions import ProducerSendError
 
 from agents.delivery import TooLargeError
-from memstream.transport import PromptTransport
+from memstream.transport import StreamTransport
 from topics import Header
 
 MAX_MESSAGE_BYTES = 8 * 1024 * 1024
@@ -52,7 +52,7 @@ def build_app(broker: str, prefix: str, data_dir: Path, partitions: int) -> Any:
         # Stopping must not wait for a batch in hand: what is not acknowledged comes again.
         stream_wait_empty=False,
     )
-    app.transport = PromptTransport(app.conf.broker_consumer, app)
+    app.transport = StreamTransport(app.conf.broker_consumer, app)
     return app
 
 

@@ -72,7 +72,7 @@ async def _broker(settings: Settings, progress: Progress) -> AsyncIterator[str]:
             yield address
     elif settings.broker == "local-kafka":
         progress("starting Apache Kafka")
-        async with local_kafka(settings.data_dir / "kafka", progress=progress) as cluster:
+        async with local_kafka(settings.data_dir, progress=progress) as cluster:
             yield cluster.bootstrap
     else:
         yield broker_address(settings)

@@ -27,6 +27,9 @@ from topics import Topic, TopicNames
 
 log = structlog.get_logger(__name__)
 
+WATCH_INTERVAL_S = 1.0
+"""How often to look whether the stream still runs; a broken one costs a session timeout anyway."""
+
 
 async def run_worker(settings: Settings, stopped: asyncio.Event) -> None:
     """Run the agents until ``stopped`` is set; raise if they end by themselves."""
@@ -89,14 +92,24 @@ async def _assigned(app: Any) -> str | None:
 
 
 async def _run_app(app: Any, stopped: asyncio.Event) -> None:
-    await app.start()
-    ended = asyncio.create_task(app.wait_until_stopped())
     asked = asyncio.create_task(stopped.wait())
+    running = asyncio.create_task(_run_until_it_ends(app))
     try:
-        await asyncio.wait({ended, asked}, return_when=asyncio.FIRST_COMPLETED)
+        await asyncio.wait({asked, running}, return_when=asyncio.FIRST_COMPLETED)
         if not asked.done():
-            raise PartError(f"the stream stopped by itself: {app.crash_reason!r}")
+            running.result()
     finally:
-        ended.cancel()
         asked.cancel()
+        running.cancel()
+        await asyncio.gather(asked, running, return_exceptions=True)
         await app.stop()
+
+
+async def _run_until_it_ends(app: Any) -> None:
+    await app.start()
+    while not app.should_stop:
+        if app.consumer.has_left_group():
+            # Faust does not notice, and would idle for ever; whoever started us starts another.
+            raise PartError("this worker was turned away from its group; see the log above")
+        await asyncio.sleep(WATCH_INTERVAL_S)
+    raise PartError(f"the stream stopped by itself: {app.crash_reason!r}")

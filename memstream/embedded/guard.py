@@ -17,13 +17,23 @@ from collections.abc import Callable
 PR_SET_PDEATHSIG = 1
 """Linux: the signal a process gets when its parent dies (linux/prctl.h)."""
 
+IGNORED = (signal.SIGINT, signal.SIGHUP)
+"""Ctrl-C is the starter's business: it closes the pipe when the command's turn has come."""
 
-def die_with_parent(stop_signal: int) -> Callable[[], None] | None:
-    """Return what the command runs before exec so that killing the guard stops it too."""
-    if sys.platform != "linux":
-        return None
-    prctl = ctypes.CDLL(None, use_errno=True).prctl
-    return lambda: prctl(PR_SET_PDEATHSIG, stop_signal) and None
+
+def preparation(stop_signal: int) -> Callable[[], None]:
+    """Return what the command runs before exec."""
+    prctl = ctypes.CDLL(None, use_errno=True).prctl if sys.platform == "linux" else None
+
+    def prepare() -> None:
+        # What the guard ignores, its command must not.
+        for number in IGNORED:
+            signal.signal(number, signal.SIG_DFL)
+        if prctl is not None:
+            # Killing the guard stops the command, too.
+            prctl(PR_SET_PDEATHSIG, stop_signal)
+
+    return prepare
 
 
 def stop(command: "subprocess.Popen[bytes]", stop_signal: int, timeout: float) -> None:
@@ -39,14 +49,13 @@ def stop(command: "subprocess.Popen[bytes]", stop_signal: int, timeout: float) -
 def main() -> int:
     """Run the command until it ends, or until standard input or a signal says stop."""
     stop_signal, timeout, argv = int(sys.argv[1]), float(sys.argv[2]), sys.argv[3:]
-    # Ctrl-C is the starter's business: it closes the pipe when the command's turn has come.
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
-    signal.signal(signal.SIGHUP, signal.SIG_IGN)
+    for number in IGNORED:
+        signal.signal(number, signal.SIG_IGN)
     command = subprocess.Popen(
         argv,
         stdin=subprocess.DEVNULL,
         process_group=0,
-        preexec_fn=die_with_parent(stop_signal),
+        preexec_fn=preparation(stop_signal),
     )
 
     def stop_command(*_: object) -> None:

@@ -6,7 +6,10 @@ before it starts and every topic has 4 partitions; the C functions can change bo
 
 import ctypes
 import importlib.util
-from collections.abc import Mapping
+import socket
+import threading
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 
 from memstream.embedded.process import PartError
@@ -19,12 +22,32 @@ def start_cluster(topics: Mapping[str, int]) -> str:
     """Start a cluster of one broker with these topics and partitions; it lives until we exit."""
     library = _library()
     cluster = _cluster(library)
-    library.rd_kafka_mock_group_initial_rebalance_delay_ms(cluster, 0)
-    for name, partitions in topics.items():
-        if library.rd_kafka_mock_topic_create(cluster, name.encode(), partitions, 1):
-            raise PartError(f"the embedded broker could not create {name} of {partitions}")
-    address: bytes = library.rd_kafka_mock_cluster_bootstraps(cluster)
-    return address.decode()
+    address: str = library.rd_kafka_mock_cluster_bootstraps(cluster).decode()
+    with _kept_awake(address):
+        library.rd_kafka_mock_group_initial_rebalance_delay_ms(cluster, 0)
+        for name, partitions in topics.items():
+            if library.rd_kafka_mock_topic_create(cluster, name.encode(), partitions, 1):
+                raise PartError(f"the embedded broker could not create {name} of {partitions}")
+    return address
+
+
+@contextmanager
+def _kept_awake(address: str) -> Iterator[None]:
+    """Keep connecting to the cluster: its thread looks at calls once a second, or when woken."""
+    host, _, port = address.partition(":")
+    done = threading.Event()
+
+    def connect() -> None:
+        while not done.wait(0.005):
+            socket.create_connection((host, int(port))).close()
+
+    waker = threading.Thread(target=connect)
+    waker.start()
+    try:
+        yield
+    finally:
+        done.set()
+        waker.join()
 
 
 def _cluster(library: ctypes.CDLL) -> int:

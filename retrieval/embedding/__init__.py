@@ -12,8 +12,9 @@ __all__ = ["Embedder", "EmbedderError", "Vectors", "open_embedder"]
 _SENTENCE = "sentence-transformers:"
 
 # Two cores embed some 7,000 tokens a second. 16 memories of 30 tokens, or 4,096 characters (about
-# 1,000 tokens) of longer ones, are 0.07 to 0.15 s of work: what a query can find ahead of it.
-# Larger batches are no faster.
+# 1,000 tokens) of longer ones, are 0.07 to 0.15 s of work: what a query can find ahead of it. That
+# has a price: MiniLM runs 207 texts/s in calls of 16, 226 in calls of 64 and 251 in calls of 300,
+# where more texts have a neighbour of their own length.
 _LOCAL_LIMIT = BatchLimit(texts=16, characters=4_096)
 # 32 texts is what text-embeddings-inference takes by default, the least of the common servers; with
 # 128 KiB of text a request stays under the 300,000 tokens that OpenAI allows.

@@ -11,7 +11,7 @@ from tokenizers import Tokenizer
 
 from retrieval.embedding.model_cache import ModelCache
 from retrieval.embedding.protocol import EmbedderError, Vectors
-from retrieval.embedding.token_batches import TokenBatch, token_batches
+from retrieval.embedding.token_batches import BatchRules, TokenBatch, token_batches
 from retrieval.embedding.vectors import no_rows, well_formed
 from retrieval.embedding.weights import ModelFiles, installed_model
 
@@ -19,7 +19,15 @@ from retrieval.embedding.weights import ModelFiles, installed_model
 MAX_TOKENS = 256
 DIMENSIONS = 384
 
-_TOKEN_BUDGET = 512
+# Measured on two cores with 200 generated texts, 32 tokens on average: budgets of 256 and 512
+# tokens give 232 and 238 texts/s, 1,024 gives 214, 2,048 gives 191 and 4,096 gives 134, as the
+# activations outgrow the processor's cache. A batch costs about 1.1 ms + 0.13 ms a token, so eight
+# tokens of padding are what another batch would cost; without that rule, calls of 16 mixed texts
+# run at 168 texts/s instead of 207.
+_RULES = BatchRules(budget=512, padding=8)
+
+# One thread gives 131 texts/s on two free cores, two give 254; more would take cores from the
+# agents and the store.
 _THREADS = 2
 
 
@@ -60,7 +68,7 @@ class MiniLM:
         # The batch call of the tokenizer, unlike the single one, runs without the interpreter lock.
         tokens = [encoding.ids for encoding in self._tokenizer.encode_batch(well_formed(texts))]
         rows = np.empty((len(texts), DIMENSIONS), dtype=np.float32)
-        for batch in token_batches(tokens, budget=_TOKEN_BUDGET):
+        for batch in token_batches(tokens, _RULES):
             rows[batch.positions] = self._run(batch)
         return rows
 
@@ -92,5 +100,10 @@ def _session(path: Path) -> onnxruntime.InferenceSession:
     options = onnxruntime.SessionOptions()
     options.intra_op_num_threads = _THREADS
     options.inter_op_num_threads = 1
+    # Threads that spin while they wait answer a query in 2.6 ms instead of 3.3 when both cores are
+    # free, but in 8 to 12 ms instead of 5.4, for up to twice the CPU time, when both are busy.
     options.add_session_config_entry("session.intra_op.allow_spinning", "0")
+    # The memory arena and pattern stay on: 600 mixed texts took 4.5 to 5.0 s of CPU time with them
+    # and 5.3 to 5.8 s without, and 256 long texts peaked at 200 to 210 MB of RSS with them and at
+    # 242 to 260 MB without. The token budget is what keeps the arena small.
     return onnxruntime.InferenceSession(str(path), options, providers=["CPUExecutionProvider"])

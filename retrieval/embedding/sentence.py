@@ -13,6 +13,10 @@ from retrieval.embedding.vectors import no_rows, unit_rows, well_formed
 # The library looks names without an owner up under this one, so both spellings are one space.
 _DEFAULT_OWNER = "sentence-transformers/"
 
+# The library's own 32 pads every text of a call to the longest: with MiniLM on two cores, calls of
+# 16 mixed texts run at 67 texts/s with 32, 102 with 8, 126 with 4 and 115 with 2.
+_BATCH = 4
+
 
 class SentenceEmbedder:
     """Encodes with a sentence-transformers model in one worker thread."""
@@ -52,6 +56,7 @@ class SentenceEmbedder:
     def _rows(self, texts: list[str]) -> Vectors:
         rows = self._model.encode(
             well_formed(texts),
+            batch_size=_BATCH,
             normalize_embeddings=True,
             convert_to_numpy=True,
             show_progress_bar=False,

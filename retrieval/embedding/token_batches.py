@@ -18,16 +18,31 @@ class TokenBatch:
     mask: Tokens
 
 
-def token_batches(texts: Sequence[Sequence[int]], *, budget: int) -> Iterator[TokenBatch]:
-    """Yield all texts from short to long in batches of at most `budget` tokens with padding."""
+@dataclass(frozen=True)
+class BatchRules:
+    """What is worth running together."""
+
+    # Tokens of a batch, padding included.
+    budget: int
+    # Tokens of padding that one more text may cost the texts before it.
+    padding: int
+
+    def admit(self, count: int, longest: int, length: int) -> bool:
+        """Say whether a text that is no shorter may join `count` texts."""
+        return length * (count + 1) <= self.budget and (length - longest) * count <= self.padding
+
+
+def token_batches(texts: Sequence[Sequence[int]], rules: BatchRules) -> Iterator[TokenBatch]:
+    """Yield all texts, from short to long, in batches that keep to the rules."""
     order = sorted(range(len(texts)), key=lambda position: len(texts[position]))
-    first = 0
-    while first < len(order):
-        last = first + 1
-        while last < len(order) and len(texts[order[last]]) * (last + 1 - first) <= budget:
-            last += 1
-        yield _padded(texts, order[first:last])
-        first = last
+    batch: list[int] = []
+    for position in order:
+        if batch and not rules.admit(len(batch), len(texts[batch[-1]]), len(texts[position])):
+            yield _padded(texts, batch)
+            batch = []
+        batch.append(position)
+    if batch:
+        yield _padded(texts, batch)
 
 
 def _padded(texts: Sequence[Sequence[int]], positions: list[int]) -> TokenBatch:

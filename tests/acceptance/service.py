@@ -179,15 +179,15 @@ class Client:
         }
         self.publish("items", item | fields, key=f"{tenant}/".encode())
 
-    def request(self, query, *, tenant="acme", **fields):
+    def request(self, query, *, tenant="acme", session_id="s", **fields):
         request_id = str(uuid.uuid4())
         request = {
             "request_id": request_id,
             "tenant_id": tenant,
-            "session_id": "s",
+            "session_id": session_id,
             "query": query,
         }
-        self.publish("search.requests", request | fields, key=f"{tenant}/s".encode())
+        self.publish("search.requests", request | fields, key=f"{tenant}/{session_id}".encode())
         return request_id
 
     def result(self, request_id):

@@ -16,7 +16,7 @@ from aiokafka import AIOKafkaConsumer, AIOKafkaProducer
 from aiokafka.admin import AIOKafkaAdminClient, NewTopic
 
 from memstream.embedded.kafka import local_kafka
-from memstream.embedded.kafka_broker import STOP_TIMEOUT_S
+from memstream.embedded.kafka.broker import STOP_TIMEOUT_S
 from memstream.embedded.process import GRACE_S, PartError
 
 ROOT = Path(__file__).parents[3]
@@ -205,7 +205,7 @@ async def test_two_kafkas_cannot_share_their_data(kafka_jars, tmp_path, monkeypa
     async with local_kafka(tmp_path, jars_dir=kafka_jars):
         # How long a predecessor may take to stop: this one does not.
         with monkeypatch.context() as patch:
-            patch.setattr("memstream.embedded.kafka_broker.STOP_TIMEOUT_S", 0.2)
+            patch.setattr("memstream.embedded.kafka.broker.STOP_TIMEOUT_S", 0.2)
             with pytest.raises(PartError, match="another Kafka broker is running"):
                 await local_kafka(tmp_path, jars_dir=kafka_jars).__aenter__()
 

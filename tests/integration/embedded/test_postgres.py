@@ -20,8 +20,8 @@ import pytest
 
 from memstream.embedded import postgres
 from memstream.embedded.postgres import embedded_postgres, superuser_url
-from memstream.embedded.postgres_cluster import program
-from memstream.embedded.postgres_user import server_user
+from memstream.embedded.postgres.cluster import program
+from memstream.embedded.postgres.user import server_user
 from memstream.embedded.process import PartError
 
 FAST = {"fsync": "off", "synchronous_commit": "off", "full_page_writes": "off"}

@@ -4,9 +4,9 @@ import socket
 
 import pytest
 
-from memstream.embedded import kafka_jars
-from memstream.embedded.kafka_config import HOST, Node, Plan, server_properties
-from memstream.embedded.kafka_plan import PORTS, is_free, make_plan
+from memstream.embedded.kafka import jars as kafka_jars
+from memstream.embedded.kafka.config import HOST, Node, Plan, server_properties
+from memstream.embedded.kafka.plan import PORTS, is_free, make_plan
 from memstream.embedded.process import PartError
 
 ONE = Plan("id", (Node(1, 19092, 19192),))

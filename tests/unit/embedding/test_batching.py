@@ -190,6 +190,17 @@ async def test_giving_up_on_closing_leaves_callers_waiting() -> None:
     assert np.array_equal(await waiting, rows_of(["waiting"]))
 
 
+async def test_nobody_is_left_waiting_when_the_loop_is_torn_down() -> None:
+    inner = CountedEmbedder(gated=True)
+    embedder = BatchingEmbedder(inner, BatchLimit(texts=1, characters=1000))
+    callers = [asyncio.create_task(embedder.embed([f"{n}"])) for n in range(2)]
+    await inner.started.wait()
+    (worker,) = (task for task in asyncio.all_tasks() if task.get_name() == "embed counted")
+    worker.cancel()
+    await asyncio.wait([worker, *callers], timeout=5)
+    assert [caller.cancelled() for caller in callers] == [True, True]
+
+
 async def test_rows_of_a_wrong_shape_are_an_error() -> None:
     class Short(CountedEmbedder):
         async def embed(self, texts: Sequence[str]) -> Vectors:

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import psutil
 
-from memstream.embedded.kafka_config import Node, Plan, server_properties
-from memstream.embedded.kafka_jars import RECIPE
+from memstream.embedded.kafka.config import Node, Plan, server_properties
+from memstream.embedded.kafka.jars import RECIPE
 from memstream.embedded.process import PartError, Process
 
 STOP_TIMEOUT_S = 10.0

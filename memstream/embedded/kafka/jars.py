@@ -9,7 +9,7 @@ from pathlib import Path
 
 from memstream.embedded.process import PartError, Process
 
-RECIPE = Path(__file__).parents[2] / "deploy" / "kafka"
+RECIPE = Path(__file__).parents[3] / "deploy" / "kafka"
 """Where the source checkout keeps the pom.xml and the logging configuration of the broker."""
 
 DOWNLOAD_TIMEOUT_S = 600.0

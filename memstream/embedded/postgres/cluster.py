@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from tempfile import mkdtemp
 
-from memstream.embedded.postgres_folder import PostgresFolder
-from memstream.embedded.postgres_user import ServerUser
+from memstream.embedded.postgres.folder import PostgresFolder
+from memstream.embedded.postgres.user import ServerUser
 from memstream.embedded.process import PartError, Process
 
 STOP_TIMEOUT_S = 15.0

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import asdict
 from pathlib import Path
 
-from memstream.embedded.kafka_config import HOST, Node, Plan
+from memstream.embedded.kafka.config import HOST, Node, Plan
 from memstream.embedded.process import PartError
 
 PORTS = range(20_000, 30_000)

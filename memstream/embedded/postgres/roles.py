@@ -8,7 +8,7 @@ from contextlib import asynccontextmanager
 
 import asyncpg
 
-from memstream.embedded.postgres_folder import POLL_S, ROLE, PostgresFolder
+from memstream.embedded.postgres.folder import POLL_S, ROLE, PostgresFolder
 from memstream.embedded.process import Process
 
 APP_ROLE = "memstream_app"

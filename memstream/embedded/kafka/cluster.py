@@ -4,8 +4,8 @@ import asyncio
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from memstream.embedded.kafka_broker import POLL_S, Broker
-from memstream.embedded.kafka_health import serves
+from memstream.embedded.kafka.broker import POLL_S, Broker
+from memstream.embedded.kafka.health import serves
 from memstream.embedded.process import PartError
 
 START_TIMEOUT_S = 60.0

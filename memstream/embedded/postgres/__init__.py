@@ -1,24 +1,18 @@
-"""A real PostgreSQL with pgvector that lives as long as whoever started it.
+"""A real PostgreSQL with pgvector that lives as long as whoever started it."""
 
-Run as a module it prints its address and serves until its standard input, a pipe, is closed.
-"""
-
-import argparse
 import asyncio
 import secrets
-import signal
 import socket
-import sys
 import time
 from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
 from pathlib import Path
 
-from memstream.embedded.postgres_cluster import STOP_TIMEOUT_S, Cluster, program
-from memstream.embedded.postgres_folder import POLL_S, PostgresFolder
-from memstream.embedded.postgres_roles import ServerEndedError, until_ready
-from memstream.embedded.postgres_user import server_user
-from memstream.embedded.process import GRACE_S, PartError, Process
+from memstream.embedded.postgres.cluster import STOP_TIMEOUT_S, Cluster, program
+from memstream.embedded.postgres.folder import POLL_S, PostgresFolder
+from memstream.embedded.postgres.roles import ServerEndedError, until_ready
+from memstream.embedded.postgres.user import server_user
+from memstream.embedded.process import GRACE_S, Process
 
 LEAVE_TIMEOUT_S = STOP_TIMEOUT_S + GRACE_S
 """By then a predecessor whose starter is gone has stopped, or its guard has killed it."""
@@ -140,39 +134,3 @@ def _is_free(port: int) -> bool:
 
 def _say_nothing(_: str) -> None:
     return
-
-
-async def _serve(data_dir: Path, settings: Mapping[str, str]) -> None:
-    stop = asyncio.Event()
-    loop = asyncio.get_running_loop()
-    loop.add_signal_handler(signal.SIGTERM, stop.set)
-    loop.add_signal_handler(signal.SIGINT, stop.set)
-    loop.add_reader(sys.stdin, _at_end_of_input, loop, stop)
-    async with embedded_postgres(data_dir, settings=settings) as url:
-        sys.stdout.write(f"{url}\n")
-        sys.stdout.flush()
-        await stop.wait()
-
-
-def _at_end_of_input(loop: asyncio.AbstractEventLoop, stop: asyncio.Event) -> None:
-    # A closed pipe stays readable: asked again, it would keep a core busy while postgres stops.
-    loop.remove_reader(sys.stdin)
-    stop.set()
-
-
-def main() -> int:
-    """Serve one PostgreSQL until standard input is closed."""
-    parser = argparse.ArgumentParser(prog="python -m memstream.embedded.postgres")
-    parser.add_argument("--data-dir", type=Path, required=True)
-    parser.add_argument("--set", action="append", default=[], metavar="NAME=VALUE", dest="settings")
-    chosen = parser.parse_args()
-    try:
-        asyncio.run(_serve(chosen.data_dir, dict(item.split("=", 1) for item in chosen.settings)))
-    except PartError as error:
-        sys.stderr.write(f"{error}\n")
-        return 1
-    return 0
-
-
-if __name__ == "__main__":
-    sys.exit(main())
