@@ -41,13 +41,26 @@ format: setup ## Format the code and fix what can be fixed
 	@$(VENV)/ruff check --fix .
 	@$(VENV)/ruff format .
 
-.PHONY: schemas
-schemas: setup ## Generate topics/schemas and topics/asyncapi.yaml from the models
+.PHONY: generate
+generate: setup ## Generate the schemas, asyncapi.yaml and docs/requirements.md
 	@$(VENV)/python -m topics.generate
+	@$(VENV)/python -m tests.trace
 
 .PHONY: kafka
 kafka: setup ## Run a real single-node Apache Kafka (needs java 17 and mvn)
 	@exec $(VENV)/python -m memstream.embedded.kafka --port 9092
+
+.PHONY: demo
+demo: setup ## Run the service with three tenants' memories and a stream of searches
+	@exec $(VENV)/python -m memstream.demo
+
+.PHONY: bench
+bench: setup ## Measure; writes bench/results and prints ratios
+	@$(VENV)/python -m bench.thin_path
+
+.PHONY: soak
+soak: setup ## Run the reliability tests much longer than the suite does
+	@MEMSTREAM_SOAK=1 $(VENV)/python -m pytest tests/acceptance/test_scaling.py tests/acceptance/test_lifecycle.py -k "lost or dead" $(ARGS)
 
 .PHONY: clean
 clean: ## Remove the environment, state and caches

@@ -31,7 +31,7 @@ DELETE FROM memories WHERE tenant_id = $1 AND memory_id = ANY ($2::text[])
 -- name: nearest
 SELECT
     memory_id, layer, scope, kind, content, created_at, metadata,
-    round((1 - (embedding <=> $3))::numeric, 6)::double precision AS similarity
+    round(least(greatest(1 - (embedding <=> $3), -1), 1)::numeric, 6)::double precision AS similarity
 FROM memories
 WHERE tenant_id = $1
     AND embedding_model = $2

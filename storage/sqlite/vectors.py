@@ -71,7 +71,8 @@ class TenantVectors:
         if places.size == 0:
             return []
         scores = (self._matrix[: len(self._rows)] @ query)[places]
-        similarities: Scores = scores.astype(np.float64).round(SIMILARITY_DIGITS)
+        # Unit vectors are so only to seven digits: their product may be a little above 1.
+        similarities: Scores = scores.astype(np.float64).round(SIMILARITY_DIGITS).clip(-1, 1)
         if places.size > limit:
             # Everything that ties with the last place stays in, so that the order below decides.
             worst = np.partition(similarities, -limit)[-limit]

@@ -179,6 +179,14 @@ class Client:
         }
         self.publish("items", item | fields, key=f"{tenant}/".encode())
 
+    def remember_all(self, contents, *, tenant="acme"):
+        """Publish many memories without waiting for each."""
+        for memory_id, content in contents.items():
+            item = {"event_id": memory_id, "tenant_id": tenant, "memory_id": memory_id}
+            value = json.dumps(item | {"content": content}).encode()
+            self._producer.produce("memory.items", value, key=f"{tenant}/".encode())
+        assert self._producer.flush(30) == 0
+
     def request(self, query, *, tenant="acme", session_id="s", **fields):
         request_id = str(uuid.uuid4())
         request = {

@@ -1,6 +1,7 @@
 """Starting, being killed and stopping: nothing unanswered, nothing left behind, no traceback."""
 
 import json
+import os
 import signal
 import subprocess
 import time
@@ -11,6 +12,7 @@ import pytest
 from tests.acceptance.service import MEMSTREAM, Client, Service, running, wait_for
 
 CTRL_C_PROMISE_S = 5.0
+KILLS = 30 if "MEMSTREAM_SOAK" in os.environ else 2
 MEMORY_PROMISE_BYTES = 700 * 1024 * 1024
 
 
@@ -35,7 +37,7 @@ def test_requests_published_while_the_worker_is_dead_are_answered(
         client.remember("cat", "Her cat is called Momo")
         client.search_until("the name of her pet", "cat")
         asked = []
-        for _ in range(3):
+        for _ in range(KILLS):
             worker = service.worker()
             # Requests before, during and after the kill: some are in the worker's hands, some not.
             asked += [client.request(f"question {n}") for n in range(20)]
@@ -94,8 +96,8 @@ def test_memories_survive_a_restart(tmp_path, parts, models, client_of):
 def test_the_whole_service_stays_small(tmp_path, models, client_of):
     with running(tmp_path / "data", models=models) as service:
         client = client_of(service)
-        for n in range(300):
-            client.remember(f"m{n}", f"Fact number {n}: " + "many words about it " * 40)
+        text = "many words about it " * 40
+        client.remember_all({f"m{n}": f"Fact number {n}: {text}" for n in range(300)})
         client.remember("last", "The very last one is about zebras")
         client.search_until("zebras", "last")
         used = sum(process.memory_info().rss for process in service.processes())

@@ -67,6 +67,13 @@ async def test_nearest_come_first_with_their_cosine(store):
     assert [hit.similarity for hit in hits] == pytest.approx([1.0, 0.707107], abs=1e-6)
 
 
+async def test_a_similarity_is_never_above_one(store):
+    long = Embedding(MODEL, np.array([1.000001, 0], np.float32))
+    await store.apply([change("m", long), change("n", Embedding(MODEL, -long.vector))])
+    hits = await store.nearest("acme", long, limit=2)
+    assert [hit.similarity for hit in hits] == [1.0, -1.0]
+
+
 async def test_a_memory_comes_back_as_it_was_written(store):
     metadata = {"tags": ["a", 1, None], "näme": {"deep": True}}
     await store.apply(

@@ -1,0 +1,1 @@
+"""A demonstration: the whole service with three tenants' memories and a stream of searches."""
