@@ -14,7 +14,7 @@ import typer
 from rich.console import Console
 from rich.markup import escape
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
-from rich.table import Table
+from rich.table import Column, Table
 
 from memstream.__main__ import INTERRUPTED
 from memstream.clock import now
@@ -266,7 +266,7 @@ def _print_result(result: SearchResult, as_json: bool) -> None:
     elif not result.results:
         console.print("nothing found")
     else:
-        table = Table("score", "similarity", "layer", "memory", "content")
+        table = Table("score", "similarity", "layer", Column("memory", overflow="fold"), "content")
         for found in result.results:
             similarity = "" if found.similarity is None else f"{found.similarity:.3f}"
             table.add_row(

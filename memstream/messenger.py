@@ -97,8 +97,6 @@ class Messenger:
                 await consumer.start()
                 # The end must be known before a request goes out, or its result could be missed.
                 await consumer.seek_to_end()
-                for partition in consumer.assignment():
-                    await consumer.position(partition)
                 self._reading = asyncio.create_task(self._read(consumer))
 
     async def _read(self, consumer: Any) -> None:
