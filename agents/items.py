@@ -10,7 +10,6 @@ from agents.metrics import MESSAGES
 from agents.patience import until_available
 from models import Item
 from retrieval.ingest import Ingest
-from storage import StoreUnavailableError
 from topics import DecodeError, check_key, decode
 
 log = structlog.get_logger(__name__)
@@ -53,8 +52,6 @@ class ItemsAgent:
         for read in items:
             try:
                 await self._store([read])
-            except StoreUnavailableError:
-                raise
             except Exception as error:
                 log.exception("item failed", offset=read[0].offset, partition=read[0].partition)
                 await self._dead_letters.keep(read[0], "internal", repr(error))

@@ -1,5 +1,6 @@
 """The one place where agents meet their topics."""
 
+import asyncio
 from collections.abc import Awaitable, Callable, Mapping
 from typing import Any
 
@@ -21,13 +22,21 @@ def register(app: Any, names: TopicNames, handlers: Mapping[Topic, Handler], clo
         source = app.topic(
             names.name(topic), key_type=bytes, value_type=bytes, value_serializer="raw"
         )
-        name = topic.value.suffix
-        app.agent(source, name=name)(_agent(handler, MAX_BATCH[topic], clock))
+        agent = _agent(app, handler, MAX_BATCH[topic], clock)
+        # concurrency stays 1: with more, Faust can commit past a message in flight (faust#606).
+        app.agent(source, name=topic.value.suffix)(agent)
 
 
-def _agent(handler: Handler, max_batch: int, clock: Clock) -> Callable[[Any], Awaitable[None]]:
-    # concurrency stays 1: with more, Faust can commit past a message in flight (faust#606).
+def _agent(
+    app: Any, handler: Handler, max_batch: int, clock: Clock
+) -> Callable[[Any], Awaitable[None]]:
     async def agent(stream: Any) -> None:
-        await handle_in_batches(stream, handler, max_batch, clock)
+        try:
+            await handle_in_batches(stream, handler, max_batch, clock)
+        except Exception as error:
+            # Faust would start the agent again behind the batch that failed, and that batch would
+            # never be done. The worker ends instead, and what it did not acknowledge comes again.
+            await app.crash(error)
+            await asyncio.Event().wait()
 
     return agent

@@ -8,11 +8,10 @@ import structlog
 from agents.dead_letters import DeadLetters
 from agents.delivery import Clock, Delivery, Publisher, TooLargeError
 from agents.metrics import MESSAGES, SEARCH_SECONDS
-from agents.patience import until_available
+from agents.patience import PASSING, until_available
 from models import ErrorInfo, SearchRequest, SearchResult
 from models.errors import ErrorCode
 from retrieval.search import CannotSearchError, Search
-from storage import StoreUnavailableError
 from topics import (
     DecodeError,
     Headers,
@@ -27,8 +26,8 @@ from topics import (
 
 log = structlog.get_logger(__name__)
 
-STORE_PATIENCE_S = 10.0
-"""How long a search waits for a store that is away; then its caller is told, and can ask again."""
+PATIENCE_S = 10.0
+"""How long a search waits for a part that is away; then its caller is told, and can ask again."""
 
 
 class SearchAgent:
@@ -70,9 +69,9 @@ class SearchAgent:
             return await until_available(
                 delivery.topic,
                 lambda: self._search.answer(request),
-                give_up_after_s=STORE_PATIENCE_S,
+                give_up_after_s=PATIENCE_S,
             )
-        except (StoreUnavailableError, CannotSearchError) as error:
+        except (*PASSING, CannotSearchError) as error:
             return self._error(ids, "unavailable", str(error))
         except Exception as error:
             log.exception("search failed", request_id=request.request_id)

@@ -51,7 +51,7 @@ async def run_up(
             pid=os.getpid(),
         )
         progress("starting the agents")
-        keeping = asyncio.create_task(_keep_worker(settings, runtime, port))
+        keeping = asyncio.create_task(_keep_worker(settings, runtime, port, progress))
         stack.push_async_callback(_cancel, keeping)
         stack.callback(forget_runtime, settings.data_dir)
         becoming_ready = asyncio.create_task(_until_ready(runtime.web))
@@ -94,7 +94,7 @@ async def _database(settings: Settings, progress: Progress) -> AsyncIterator[str
         yield settings.database
 
 
-async def _keep_worker(settings: Settings, runtime: Runtime, port: int) -> None:
+async def _keep_worker(settings: Settings, runtime: Runtime, port: int, progress: Progress) -> None:
     """Run a worker, and another one whenever it ends; what it had not finished comes again."""
     pause = FIRST_PAUSE_S
     while True:
@@ -108,6 +108,7 @@ async def _keep_worker(settings: Settings, runtime: Runtime, port: int) -> None:
             pause = FIRST_PAUSE_S
         elif pause >= LONGEST_PAUSE_S:
             raise PartError(f"the worker cannot be kept running: it ended with status {status}")
+        progress(f"the worker ended with status {status}; starting another")
         await asyncio.sleep(pause)
         pause = min(pause * 3, LONGEST_PAUSE_S)
 

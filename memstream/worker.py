@@ -48,7 +48,7 @@ async def run_worker(settings: Settings, stopped: asyncio.Event) -> None:
         register(app, names, _handlers(app, names, store, embedder), now)
         health.watch("stream", lambda: _assigned(app))
         log.info("worker starting", broker=broker, web=url)
-        await _run_app(app, stopped)
+        await run_app(app, stopped)
 
 
 async def _open_embedder(
@@ -91,7 +91,8 @@ async def _assigned(app: Any) -> str | None:
     return None
 
 
-async def _run_app(app: Any, stopped: asyncio.Event) -> None:
+async def run_app(app: Any, stopped: asyncio.Event) -> None:
+    """Run a Faust app until ``stopped`` is set; raise if it ends by itself."""
     asked = asyncio.create_task(stopped.wait())
     running = asyncio.create_task(_run_until_it_ends(app))
     try:

@@ -5,9 +5,14 @@ from collections.abc import Callable
 from pathlib import Path
 
 from retrieval.embedding.batching import BatchingEmbedder, BatchLimit
-from retrieval.embedding.protocol import Embedder, EmbedderError, Vectors
+from retrieval.embedding.protocol import (
+    Embedder,
+    EmbedderError,
+    EmbedderUnavailableError,
+    Vectors,
+)
 
-__all__ = ["Embedder", "EmbedderError", "Vectors", "open_embedder"]
+__all__ = ["Embedder", "EmbedderError", "EmbedderUnavailableError", "Vectors", "open_embedder"]
 
 _SENTENCE = "sentence-transformers:"
 

@@ -7,7 +7,12 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from retrieval.embedding.protocol import Embedder, EmbedderError, Vectors
+from retrieval.embedding.protocol import (
+    Embedder,
+    EmbedderError,
+    EmbedderUnavailableError,
+    Vectors,
+)
 from retrieval.embedding.vectors import no_rows
 
 
@@ -135,10 +140,26 @@ class BatchingEmbedder:
             rows = await self._inner.embed([item.text for item in batch])
             if rows.shape != (len(batch), self.dimensions):
                 raise EmbedderError(f"The embedder {self.name} returned rows of a wrong shape.")
-        except Exception as error:  # Whatever it is, it belongs to the callers of this batch.
-            for item in batch:
-                if not item.request.answer.done():
-                    item.request.answer.set_exception(error)
-            return
-        for item, row in zip(batch, rows, strict=True):
-            item.request.put(item.position, row)
+        except EmbedderUnavailableError as error:
+            _fail(batch, error)
+        except Exception as error:
+            if len(batch) == 1:
+                _fail(batch, error)
+            else:
+                # One text may be to blame: only its own caller is to hear of it.
+                for item in batch:
+                    if not item.request.answer.done():
+                        await self._run([item])
+        else:
+            _put(batch, rows)
+
+
+def _fail(batch: list[_Item], error: Exception) -> None:
+    for item in batch:
+        if not item.request.answer.done():
+            item.request.answer.set_exception(error)
+
+
+def _put(batch: list[_Item], rows: Vectors) -> None:
+    for item, row in zip(batch, rows, strict=True):
+        item.request.put(item.position, row)

@@ -8,7 +8,7 @@ from typing import Annotated
 import httpx
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from retrieval.embedding.protocol import EmbedderError, Vectors
+from retrieval.embedding.protocol import EmbedderError, EmbedderUnavailableError, Vectors
 from retrieval.embedding.retry import RetryRules, is_passing
 from retrieval.embedding.vectors import no_rows, unit_rows, well_formed
 
@@ -116,7 +116,8 @@ class HttpEmbedder:
         while isinstance(result := await self._post(body), _Failure):
             delay = self._rules.delay(attempt, result.retry_after) if result.passing else None
             if delay is None:
-                raise EmbedderError(f"{self._shown()} {result.reason} (attempt {attempt}).")
+                kind = EmbedderUnavailableError if result.passing else EmbedderError
+                raise kind(f"{self._shown()} {result.reason} (attempt {attempt}).")
             await self._pause(delay)
             attempt += 1
         return result

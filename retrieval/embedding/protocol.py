@@ -13,6 +13,10 @@ class EmbedderError(Exception):
     """An embedder cannot be opened or cannot answer; the message is one clear sentence."""
 
 
+class EmbedderUnavailableError(EmbedderError):
+    """An embedder cannot be reached right now; the same call may work later."""
+
+
 class Embedder(Protocol):
     """Turns texts into unit vectors of one vector space."""
 

@@ -10,6 +10,7 @@ from agents import search as search_module
 from agents.items import ItemsAgent
 from agents.search import SearchAgent
 from models import SearchResult
+from retrieval.embedding import EmbedderUnavailableError
 from retrieval.ingest import Ingest
 from retrieval.search import Search
 from storage import StoreUnavailableError
@@ -172,9 +173,10 @@ async def test_a_bug_is_an_internal_error_and_the_request_is_kept(agent_for, pub
     assert b"secret detail" in headers["memstream-error-message"]
 
 
-async def test_a_store_that_stays_away_is_unavailable(agent_for, published, monkeypatch):
-    monkeypatch.setattr(search_module, "STORE_PATIENCE_S", 0.05)
-    await agent_for(Failing(StoreUnavailableError("gone")))([asked(request())])
+@pytest.mark.parametrize("away", [StoreUnavailableError("gone"), EmbedderUnavailableError("gone")])
+async def test_a_part_that_stays_away_is_unavailable(agent_for, published, monkeypatch, away):
+    monkeypatch.setattr(search_module, "PATIENCE_S", 0.05)
+    await agent_for(Failing(away))([asked(request())])
     (answer,) = published.results()
     assert answer["error"]["code"] == "unavailable"
 

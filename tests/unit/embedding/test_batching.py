@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from retrieval.embedding import EmbedderError, Vectors
+from retrieval.embedding import EmbedderError, EmbedderUnavailableError, Vectors
 from retrieval.embedding.batching import BatchingEmbedder, BatchLimit
 
 
@@ -46,6 +46,8 @@ class CountedEmbedder:
                 await self._gate.acquire()
             if "poison" in texts:
                 raise EmbedderError("poisoned")
+            if "away" in texts:
+                raise EmbedderUnavailableError("away")
             await asyncio.sleep(0)
             return rows_of(texts)
         finally:
@@ -121,19 +123,28 @@ async def test_a_query_does_not_wait_behind_an_import() -> None:
     assert np.array_equal(await bulk, rows_of([f"memory {n}" for n in range(20)]))
 
 
-async def test_an_error_reaches_exactly_the_callers_of_its_batch() -> None:
-    inner = CountedEmbedder(gated=True)
+async def test_a_text_that_fails_is_the_trouble_of_its_own_caller_only() -> None:
+    inner = CountedEmbedder()
     embedder = BatchingEmbedder(inner, ROOMY)
-    before = asyncio.create_task(embedder.embed(["before"]))
-    await inner.started.wait()
-    hit = [asyncio.create_task(embedder.embed([text])) for text in ("poison", "beside")]
-    await asyncio.sleep(0)
-    inner.let_through()
-    assert np.array_equal(await before, rows_of(["before"]))
-    inner.let_through()
-    results = await asyncio.gather(*hit, return_exceptions=True)
-    assert [str(result) for result in results] == ["poisoned", "poisoned"]
-    inner.let_through()
+    texts = (["before"], ["poison", "its own"], ["beside"])
+    before, poisoned, beside = await asyncio.gather(
+        *(embedder.embed(each) for each in texts), return_exceptions=True
+    )
+    assert str(poisoned) == "poisoned"
+    assert np.array_equal(before, rows_of(["before"]))
+    assert np.array_equal(beside, rows_of(["beside"]))
+    assert inner.batches[1:] == [["before"], ["poison"], ["beside"]]
+    assert np.array_equal(await embedder.embed(["after"]), rows_of(["after"]))
+
+
+async def test_an_embedder_that_is_away_is_the_trouble_of_the_whole_batch() -> None:
+    inner = CountedEmbedder()
+    embedder = BatchingEmbedder(inner, ROOMY)
+    results = await asyncio.gather(
+        *(embedder.embed([text]) for text in ("away", "beside")), return_exceptions=True
+    )
+    assert [str(result) for result in results] == ["away", "away"]
+    assert len(inner.batches) == 1
     assert np.array_equal(await embedder.embed(["after"]), rows_of(["after"]))
 
 

@@ -1,0 +1,101 @@
+"""Faust with our batches on a real protocol: what was not finished comes again."""
+
+import asyncio
+
+import pytest
+from aiokafka import AIOKafkaProducer
+
+from agents.registry import register
+from memstream.clock import now
+from memstream.embedded.broker import embedded_broker
+from memstream.embedded.process import PartError
+from memstream.stream import build_app
+from memstream.topology import topic_sizes
+from memstream.worker import run_app
+from topics import Topic, TopicNames
+
+NAMES = TopicNames("test.")
+MESSAGES = 30
+
+
+@pytest.fixture
+async def broker(tmp_path):
+    async with embedded_broker(tmp_path, topic_sizes(NAMES, 2)) as address:
+        async with AIOKafkaProducer(bootstrap_servers=address) as producer:
+            for number in range(MESSAGES):
+                key = f"t/{number % 5}".encode()
+                await producer.send_and_wait("test.items", str(number).encode(), key=key)
+        yield address
+
+
+@pytest.fixture
+def run(broker, tmp_path):
+    async def run(handler, stopped):
+        app = build_app(broker, "test.", tmp_path, 2)
+        register(app, NAMES, {Topic.ITEMS: handler}, now)
+        async with asyncio.timeout(60):
+            await run_app(app, stopped)
+
+    return run
+
+
+class Collector:
+    """A handler that remembers what it handled and stops the app once it has seen enough."""
+
+    def __init__(self, enough):
+        self.numbers = []
+        self.stopped = asyncio.Event()
+        self._enough = enough
+
+    async def __call__(self, batch):
+        self.numbers += [int(delivery.value) for delivery in batch]
+        if len(set(self.numbers)) >= self._enough:
+            self.stopped.set()
+
+
+async def test_everything_arrives_in_order_within_a_key(run):
+    collector = Collector(MESSAGES)
+    await run(collector, collector.stopped)
+    for key in range(5):
+        mine = [number for number in collector.numbers if number % 5 == key]
+        assert mine == sorted(mine)
+    assert sorted(collector.numbers) == list(range(MESSAGES))
+
+
+async def test_a_handler_that_fails_ends_the_app_and_its_batch_comes_again(run):
+    failed = []
+
+    async def failing(batch):
+        failed.extend(int(delivery.value) for delivery in batch)
+        raise RuntimeError("the broker refuses to take the answer")
+
+    with pytest.raises(PartError, match="the broker refuses"):
+        await run(failing, asyncio.Event())
+    collector = Collector(MESSAGES)
+    await run(collector, collector.stopped)
+    assert set(failed) <= set(collector.numbers)
+    assert set(collector.numbers) == set(range(MESSAGES))
+
+
+async def test_a_batch_in_hand_at_a_clean_stop_comes_again(run):
+    stopped, in_hand = asyncio.Event(), []
+
+    async def slow(batch):
+        in_hand.extend(int(delivery.value) for delivery in batch)
+        stopped.set()
+        await asyncio.Event().wait()
+
+    await run(slow, stopped)
+    assert in_hand
+    collector = Collector(MESSAGES)
+    await run(collector, collector.stopped)
+    assert set(collector.numbers) == set(range(MESSAGES))
+
+
+async def test_what_was_finished_before_a_clean_stop_does_not_come_again(run):
+    first = Collector(MESSAGES)
+    await run(first, first.stopped)
+    second, stopped = Collector(MESSAGES), asyncio.Event()
+    asyncio.get_running_loop().call_later(8, stopped.set)
+    await run(second, stopped)
+    assert second.numbers == []
