@@ -60,7 +60,9 @@ class SearchAgent:
         except DecodeError as error:
             await self._refuse(delivery, headers, error)
         else:
-            await self._publish_or_explain(await self._answer(delivery, request), headers)
+            result = await self._answer(delivery, request)
+            await self._publish_or_explain(result, headers)
+            await until_available(delivery.topic, lambda: self._search.count_references(result))
         MESSAGES.labels(topic=delivery.topic).inc()
 
     async def _answer(self, delivery: Delivery, request: SearchRequest) -> SearchResult:

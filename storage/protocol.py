@@ -1,6 +1,6 @@
 """What a store does, whichever database is behind it."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Protocol
@@ -19,6 +19,12 @@ SIMILARITY_DIGITS = 6
 Databases add up single-precision products in different orders, which moves the seventh digit;
 without rounding, equal memories would not tie and the stores would disagree on their order.
 """
+
+FADED_CONFIDENCE = 0.2
+"""Memories whose confidence has faded below this are not found unless asked for."""
+
+MAX_FADING = 700.0
+"""The largest exponent by which confidence fades: e^-700 is as good as 0, and still a number."""
 
 
 class StoreError(Exception):
@@ -52,17 +58,34 @@ class Change:
 
 
 @dataclass(frozen=True, slots=True)
+class Filter:
+    """Which memories count at all; applied before any limit, never after it."""
+
+    at: datetime
+    """The moment for which confidence is computed."""
+    layers: Sequence[str] | None = None
+    """Only these layers."""
+    scope: str | None = None
+    """Facts and rules that are global or of this scope, and episodes of this scope."""
+    min_confidence: float = FADED_CONFIDENCE
+    """confidence · exp(−decay_rate · days since last confirmed) must be at least this."""
+    metadata: Mapping[str, Any] | None = None
+    """Metadata must contain this, as PostgreSQL's jsonb @> understands it."""
+
+
+@dataclass(frozen=True, slots=True)
 class Hit:
-    """A memory that was found, with its plain cosine to the query."""
+    """A memory that was found, with its plain cosine to the query if there was one."""
 
     memory_id: str
     layer: Layer
     scope: str
     kind: Kind
     content: str
+    source_path: str | None
     created_at: datetime
     metadata: dict[str, Any]
-    similarity: float
+    similarity: float | None
 
 
 class Store(Protocol):
@@ -72,15 +95,22 @@ class Store(Protocol):
         """Apply the changes in order, in one transaction; an event that came before is skipped."""
 
     async def nearest(
-        self,
-        tenant_id: str,
-        query: Embedding,
-        *,
-        limit: int,
-        layers: Sequence[str] | None = None,
-        scope: str | None = None,
+        self, tenant_id: str, query: Embedding, among: Filter, limit: int
     ) -> list[Hit]:
         """Return the tenant's memories nearest to the query, best first, ties newest first."""
+
+    async def get(self, tenant_id: str, memory_ids: Sequence[str], among: Filter) -> list[Hit]:
+        """Return those of the tenant's memories that there are, in the order asked for."""
+
+    async def refer(
+        self, tenant_id: str, request_id: str, memory_ids: Sequence[str], at: datetime
+    ) -> None:
+        """Count that a request returned these memories; the same request counts once."""
+
+    async def references(
+        self, tenant_id: str, memory_ids: Sequence[str]
+    ) -> dict[str, tuple[int, datetime | None]]:
+        """Return how often, and when last, each memory was returned."""
 
     async def ping(self) -> None:
         """Return if the database answers; raise StoreUnavailableError if it does not."""

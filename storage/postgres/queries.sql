@@ -30,12 +30,42 @@ DELETE FROM memories WHERE tenant_id = $1 AND memory_id = ANY ($2::text[])
 
 -- name: nearest
 SELECT
-    memory_id, layer, scope, kind, content, created_at, metadata,
-    round(least(greatest(1 - (embedding <=> $3), -1), 1)::numeric, 6)::double precision AS similarity
+    memory_id, layer, scope, kind, content, source_path, created_at, metadata,
+    round(least(greatest(1 - (embedding <=> $2), -1), 1)::numeric, 6)::double precision AS similarity
 FROM memories
 WHERE tenant_id = $1
-    AND embedding_model = $2
+    AND embedding_model = $3
+    AND ($5::text[] IS NULL OR layer = ANY ($5))
+    AND ($6::text IS NULL OR scope = $6 OR (scope = 'global' AND kind <> 'episode'))
+    AND confidence * exp(-least(
+        decay_rate * greatest(extract(epoch FROM $4::timestamptz - last_confirmed_at), 0) / 86400, 700
+    )) >= $7
+    AND ($8::jsonb IS NULL OR metadata @> $8)
+ORDER BY similarity DESC, created_at DESC, memory_id COLLATE "C"
+LIMIT $9
+
+-- name: get
+SELECT
+    memory_id, layer, scope, kind, content, source_path, created_at, metadata,
+    NULL::double precision AS similarity
+FROM memories
+WHERE tenant_id = $1
+    AND memory_id = ANY ($2::text[])
     AND ($4::text[] IS NULL OR layer = ANY ($4))
     AND ($5::text IS NULL OR scope = $5 OR (scope = 'global' AND kind <> 'episode'))
-ORDER BY similarity DESC, created_at DESC, memory_id COLLATE "C"
-LIMIT $6
+    AND confidence * exp(-least(
+        decay_rate * greatest(extract(epoch FROM $3::timestamptz - last_confirmed_at), 0) / 86400, 700
+    )) >= $6
+    AND ($7::jsonb IS NULL OR metadata @> $7)
+ORDER BY array_position($2::text[], memory_id)
+
+-- name: refer
+UPDATE memories SET
+    reference_count = reference_count + 1,
+    last_referenced_at = greatest(last_referenced_at, $3)
+WHERE tenant_id = $1 AND memory_id = ANY ($2::text[])
+
+-- name: references
+SELECT memory_id, reference_count, last_referenced_at
+FROM memories
+WHERE tenant_id = $1 AND memory_id = ANY ($2::text[])

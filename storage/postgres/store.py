@@ -1,8 +1,9 @@
 """The PostgreSQL store: the tenant is in every statement and in every transaction's setting."""
 
 import json
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager
+from datetime import datetime
 from itertools import groupby
 from typing import Any
 
@@ -13,6 +14,7 @@ from storage.postgres.migrate import applied_version
 from storage.protocol import (
     Change,
     Embedding,
+    Filter,
     Hit,
     StoreError,
     StoreUnavailableError,
@@ -70,21 +72,35 @@ class PostgresStore:
                 await _apply_to_tenant(connection, tenant_id, list(group))
 
     async def nearest(
-        self,
-        tenant_id: str,
-        query: Embedding,
-        *,
-        limit: int,
-        layers: Sequence[str] | None = None,
-        scope: str | None = None,
+        self, tenant_id: str, query: Embedding, among: Filter, limit: int
     ) -> list[Hit]:
         """Return the tenant's memories nearest to the query, best first."""
-        async with self._transaction() as connection:
-            await connection.execute(_SQL["enter_tenant"], tenant_id)
-            rows = await connection.fetch(
-                _SQL["nearest"],
-                *(tenant_id, query.model, query.vector, layers, scope, limit),
-            )
+        return await self._hits("nearest", tenant_id, query.vector, query.model, among, limit)
+
+    async def get(self, tenant_id: str, memory_ids: Sequence[str], among: Filter) -> list[Hit]:
+        """Return those of the tenant's memories that there are, in the order asked for."""
+        return await self._hits("get", tenant_id, list(memory_ids), among)
+
+    async def refer(
+        self, tenant_id: str, request_id: str, memory_ids: Sequence[str], at: datetime
+    ) -> None:
+        """Count that a request returned these memories; the same request counts once."""
+        async with self._tenant(tenant_id) as connection:
+            if await _unseen(connection, tenant_id, "references", {request_id: at}):
+                # In one order, so that concurrent requests cannot deadlock.
+                await connection.execute(_SQL["refer"], tenant_id, sorted(memory_ids), at)
+
+    async def references(
+        self, tenant_id: str, memory_ids: Sequence[str]
+    ) -> dict[str, tuple[int, datetime | None]]:
+        """Return how often, and when last, each memory was returned."""
+        async with self._tenant(tenant_id) as connection:
+            rows = await connection.fetch(_SQL["references"], tenant_id, list(memory_ids))
+        return {memory_id: (count, at) for memory_id, count, at in rows}
+
+    async def _hits(self, statement: str, tenant_id: str, *arguments: Any) -> list[Hit]:
+        async with self._tenant(tenant_id) as connection:
+            rows = await connection.fetch(_SQL[statement], tenant_id, *_flat(arguments))
         return [Hit(**row) for row in rows]
 
     async def ping(self) -> None:
@@ -95,6 +111,12 @@ class PostgresStore:
     async def close(self) -> None:
         """Close all connections."""
         await self._pool.close()
+
+    @asynccontextmanager
+    async def _tenant(self, tenant_id: str) -> AsyncIterator[Any]:
+        async with self._transaction() as connection:
+            await connection.execute(_SQL["enter_tenant"], tenant_id)
+            yield connection
 
     @asynccontextmanager
     async def _transaction(self) -> AsyncIterator[Any]:
@@ -126,13 +148,28 @@ async def _check_schema(url: str) -> None:
         raise StoreError(f"the database has schema {have}, not {want}: run `memstream migrate`")
 
 
+def _flat(arguments: tuple[Any, ...]) -> Iterator[Any]:
+    for argument in arguments:
+        if isinstance(argument, Filter):
+            yield from (argument.at, argument.layers, argument.scope, argument.min_confidence)
+            yield argument.metadata
+        else:
+            yield argument
+
+
+async def _unseen(
+    connection: Any, tenant_id: str, consumer: str, seen_at: Mapping[str, datetime]
+) -> set[str]:
+    """Mark events as seen and return those that were not before."""
+    events = sorted(seen_at)
+    moments = [seen_at[event] for event in events]
+    rows = await connection.fetch(_SQL["mark_seen"], tenant_id, consumer, events, moments)
+    return {row["event_id"] for row in rows}
+
+
 async def _apply_to_tenant(connection: Any, tenant_id: str, changes: Sequence[Change]) -> None:
     seen_at = {change.item.event_id: change.received_at for change in changes}
-    events = sorted(seen_at)
-    rows = await connection.fetch(
-        _SQL["mark_seen"], tenant_id, "items", events, [seen_at[event] for event in events]
-    )
-    new = {row["event_id"] for row in rows}
+    new = await _unseen(connection, tenant_id, "items", seen_at)
     last = last_of_each_memory([change for change in changes if change.item.event_id in new])
     gone = [change.item.memory_id for change in last if change.item.op == "delete"]
     if gone:

@@ -27,16 +27,40 @@ ON CONFLICT (tenant_id, memory_id) DO UPDATE SET
 -- name: delete_memory
 UPDATE memories SET
     change = ?, deleted = 1, content = '', session_id = NULL, entities = '{}', source_path = NULL,
-    metadata = '{}', embedding_model = NULL, embedding = NULL
+    metadata = '{}', embedding_model = NULL, embedding = NULL, reference_count = 0,
+    last_referenced_at = NULL
 WHERE tenant_id = ? AND memory_id = ?
 
 -- name: changed_since
-SELECT id, memory_id, change, layer, scope, kind, created_at, embedding_model, embedding
+SELECT
+    id, memory_id, layer, scope, kind, confidence, decay_rate, created_at, last_confirmed_at,
+    change, embedding_model, embedding
 FROM memories
 WHERE tenant_id = ? AND change > ?
 ORDER BY change
 
 -- name: memories_by_row
-SELECT id, memory_id, layer, scope, kind, content, created_at, metadata
+SELECT id, memory_id, layer, scope, kind, content, source_path, created_at, metadata
 FROM memories
 WHERE tenant_id = ? AND id IN (SELECT value FROM json_each(?)) AND NOT deleted
+
+-- name: memories_by_id
+SELECT
+    id, memory_id, layer, scope, kind, content, source_path, created_at, metadata,
+    confidence, decay_rate, last_confirmed_at
+FROM memories
+WHERE tenant_id = ? AND memory_id IN (SELECT value FROM json_each(?)) AND NOT deleted
+
+-- name: metadata
+SELECT id, metadata FROM memories WHERE tenant_id = ? AND NOT deleted
+
+-- name: refer
+UPDATE memories SET
+    reference_count = reference_count + 1,
+    last_referenced_at = max(coalesce(last_referenced_at, ''), ?)
+WHERE tenant_id = ? AND memory_id IN (SELECT value FROM json_each(?)) AND NOT deleted
+
+-- name: references
+SELECT memory_id, reference_count, last_referenced_at
+FROM memories
+WHERE tenant_id = ? AND memory_id IN (SELECT value FROM json_each(?)) AND NOT deleted

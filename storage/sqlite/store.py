@@ -2,8 +2,9 @@
 
 import asyncio
 import json
+import math
 import sqlite3
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from datetime import UTC, datetime
@@ -12,8 +13,18 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from storage.protocol import Change, Embedding, Hit, StoreUnavailableError, last_of_each_memory
-from storage.sqlite.vectors import Row, TenantVectors
+from models.memories import GLOBAL_SCOPE
+from storage.protocol import (
+    MAX_FADING,
+    Change,
+    Embedding,
+    Filter,
+    Hit,
+    StoreUnavailableError,
+    last_of_each_memory,
+)
+from storage.sqlite.containment import contains
+from storage.sqlite.vectors import DAY_S, Row, TenantVectors
 from storage.statements import migrations, statements
 
 _SQL = statements("storage.sqlite")
@@ -44,16 +55,26 @@ class SqliteStore:
         await self._run(lambda: self._apply(changes))
 
     async def nearest(
-        self,
-        tenant_id: str,
-        query: Embedding,
-        *,
-        limit: int,
-        layers: Sequence[str] | None = None,
-        scope: str | None = None,
+        self, tenant_id: str, query: Embedding, among: Filter, limit: int
     ) -> list[Hit]:
         """Return the tenant's memories nearest to the query, best first."""
-        return await self._run(lambda: self._nearest(tenant_id, query, limit, layers, scope))
+        return await self._run(lambda: self._nearest(tenant_id, query, among, limit))
+
+    async def get(self, tenant_id: str, memory_ids: Sequence[str], among: Filter) -> list[Hit]:
+        """Return those of the tenant's memories that there are, in the order asked for."""
+        return await self._run(lambda: self._get(tenant_id, memory_ids, among))
+
+    async def refer(
+        self, tenant_id: str, request_id: str, memory_ids: Sequence[str], at: datetime
+    ) -> None:
+        """Count that a request returned these memories; the same request counts once."""
+        await self._run(lambda: self._refer(tenant_id, request_id, memory_ids, at))
+
+    async def references(
+        self, tenant_id: str, memory_ids: Sequence[str]
+    ) -> dict[str, tuple[int, datetime | None]]:
+        """Return how often, and when last, each memory was returned."""
+        return await self._run(lambda: self._references(tenant_id, memory_ids))
 
     async def ping(self) -> None:
         """Return if the file can be read."""
@@ -103,13 +124,19 @@ class SqliteStore:
 
     def _apply(self, changes: Sequence[Change]) -> None:
         with self._transaction():
-            new = [change for change in changes if self._is_new(change)]
+            new = [
+                change
+                for change in changes
+                if self._is_new(
+                    change.item.tenant_id, "items", change.item.event_id, change.received_at
+                )
+            ]
             number = self._database.execute(_SQL["next_change"]).fetchone()[0]
             for change in last_of_each_memory(new):
                 self._write(change, number)
 
-    def _is_new(self, change: Change) -> bool:
-        seen = (change.item.tenant_id, "items", change.item.event_id, _text(change.received_at))
+    def _is_new(self, tenant_id: str, consumer: str, event_id: str, at: datetime) -> bool:
+        seen = (tenant_id, consumer, event_id, _text(at))
         return self._database.execute(_SQL["mark_seen"], seen).rowcount == 1
 
     def _write(self, change: Change, number: int) -> None:
@@ -119,31 +146,52 @@ class SqliteStore:
         else:
             self._database.execute(_SQL["upsert_memory"], _row(change, number))
 
-    def _nearest(
-        self,
-        tenant_id: str,
-        query: Embedding,
-        limit: int,
-        layers: Sequence[str] | None,
-        scope: str | None,
-    ) -> list[Hit]:
+    def _nearest(self, tenant_id: str, query: Embedding, among: Filter, limit: int) -> list[Hit]:
         vectors = self._up_to_date(tenant_id, query.model)
-        found = dict(vectors.nearest(query.vector, limit, layers, scope))
-        rows = self._database.execute(
-            _SQL["memories_by_row"], (tenant_id, json.dumps(list(found)))
-        ).fetchall()
+        row_ids = None if among.metadata is None else self._containing(tenant_id, among.metadata)
+        found = dict(vectors.nearest(query.vector, among, row_ids, limit))
+        rows = self._select("memories_by_row", tenant_id, list(found))
         by_row = {row[0]: _hit(row, found[row[0]]) for row in rows}
         return [by_row[row_id] for row_id in found if row_id in by_row]
+
+    def _get(self, tenant_id: str, memory_ids: Sequence[str], among: Filter) -> list[Hit]:
+        rows = self._select("memories_by_id", tenant_id, list(memory_ids))
+        by_id = {row[1]: _hit(row[:9], None) for row in rows if _fits(row, among)}
+        return [by_id[memory_id] for memory_id in dict.fromkeys(memory_ids) if memory_id in by_id]
+
+    def _refer(
+        self, tenant_id: str, request_id: str, memory_ids: Sequence[str], at: datetime
+    ) -> None:
+        with self._transaction():
+            if self._is_new(tenant_id, "references", request_id, at):
+                self._database.execute(
+                    _SQL["refer"], (_text(at), tenant_id, json.dumps(list(memory_ids)))
+                )
+
+    def _references(
+        self, tenant_id: str, memory_ids: Sequence[str]
+    ) -> dict[str, tuple[int, datetime | None]]:
+        return {
+            memory_id: (count, datetime.fromisoformat(at) if at else None)
+            for memory_id, count, at in self._select("references", tenant_id, list(memory_ids))
+        }
+
+    def _select(self, statement: str, tenant_id: str, ids: list[Any]) -> list[tuple[Any, ...]]:
+        return self._database.execute(_SQL[statement], (tenant_id, json.dumps(ids))).fetchall()
+
+    def _containing(self, tenant_id: str, metadata: Mapping[str, Any]) -> set[int]:
+        rows = self._database.execute(_SQL["metadata"], (tenant_id,))
+        return {row_id for row_id, text in rows if contains(json.loads(text), metadata)}
 
     def _up_to_date(self, tenant_id: str, model: str) -> TenantVectors:
         vectors = self._vectors.setdefault((tenant_id, model), TenantVectors())
         changed = self._database.execute(_SQL["changed_since"], (tenant_id, vectors.change))
-        for row_id, memory_id, change, layer, scope, kind, created_at, of, blob in changed:
+        for *columns, change, of, blob in changed:
+            row = Row(*columns)
             if of == model:
-                row = Row(row_id, memory_id, layer, scope, kind, created_at)
                 vectors.put(row, np.frombuffer(blob, np.float32))
             else:
-                vectors.remove(row_id)
+                vectors.remove(row.row_id)
             vectors.change = change
         return vectors
 
@@ -170,11 +218,23 @@ def _row(change: Change, number: int) -> tuple[Any, ...]:
     )
 
 
-def _hit(row: tuple[Any, ...], similarity: float) -> Hit:
-    _, memory_id, layer, scope, kind, content, created_at, metadata = row
+def _hit(row: tuple[Any, ...], similarity: float | None) -> Hit:
+    _, memory_id, layer, scope, kind, content, source_path, created_at, metadata = row
     return Hit(
-        *(memory_id, layer, scope, kind, content, datetime.fromisoformat(created_at)),
-        *(json.loads(metadata), similarity),
+        *(memory_id, layer, scope, kind, content, source_path),
+        *(datetime.fromisoformat(created_at), json.loads(metadata), similarity),
+    )
+
+
+def _fits(row: tuple[Any, ...], among: Filter) -> bool:
+    _, _, layer, scope, kind, *_, metadata, confidence, decay_rate, confirmed_at = row
+    days = max((among.at - datetime.fromisoformat(confirmed_at)).total_seconds() / DAY_S, 0)
+    shared = scope == GLOBAL_SCOPE and kind != "episode"
+    return (
+        (among.layers is None or layer in among.layers)
+        and (among.scope is None or scope == among.scope or shared)
+        and confidence * math.exp(-min(decay_rate * days, MAX_FADING)) >= among.min_confidence
+        and (among.metadata is None or contains(json.loads(metadata), among.metadata))
     )
 
 

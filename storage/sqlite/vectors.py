@@ -1,34 +1,52 @@
 """One tenant's vectors of one model as a matrix, kept in step with the rows of the database."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass
+from datetime import datetime
 
 import numpy as np
 import numpy.typing as npt
 
 from models.memories import GLOBAL_SCOPE
-from storage.protocol import SIMILARITY_DIGITS, Vector
+from storage.protocol import MAX_FADING, SIMILARITY_DIGITS, Filter, Vector
 
 Scores = npt.NDArray[np.float64]
+Places = npt.NDArray[np.intp]
+
+DAY_S = 86_400
 
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """What ranking needs to know of a memory besides its vector."""
+    """What finding needs to know of a memory besides its vector."""
 
     row_id: int
     memory_id: str
     layer: str
     scope: str
     kind: str
+    confidence: float
+    decay_rate: float
     created_at: str
+    last_confirmed_at: str
 
-    def fits(self, layers: Sequence[str] | None, scope: str | None) -> bool:
-        """Tell whether the memory is in these layers and visible in this scope."""
-        if layers is not None and self.layer not in layers:
-            return False
-        shared = self.scope == GLOBAL_SCOPE and self.kind != "episode"
-        return scope is None or self.scope == scope or shared
+    @property
+    def facts(self) -> tuple[float, ...]:
+        """What is compared for all rows at once, as numbers."""
+        return (
+            self.row_id,
+            _number(self.layer),
+            _number(self.scope),
+            self.scope == GLOBAL_SCOPE and self.kind != "episode",
+            self.confidence,
+            self.decay_rate,
+            datetime.fromisoformat(self.last_confirmed_at).timestamp() / DAY_S,
+        )
+
+
+def _number(text: str) -> float:
+    # Equal texts have equal numbers for as long as the process lives, which is all that is needed;
+    # 48 bits fit a float exactly, and among thousands of scopes none will share one.
+    return float(hash(text) & 0xFFFF_FFFF_FFFF)
 
 
 class TenantVectors:
@@ -40,6 +58,7 @@ class TenantVectors:
         self._rows: list[Row] = []
         self._place: dict[int, int] = {}
         self._matrix: Vector = np.empty((0, 0), np.float32)
+        self._facts = np.empty((0, 7))
 
     def put(self, row: Row, vector: Vector) -> None:
         """Add a row or replace it."""
@@ -51,6 +70,7 @@ class TenantVectors:
             self._rows.append(row)
         self._rows[place] = row
         self._matrix[place] = vector
+        self._facts[place] = row.facts
 
     def remove(self, row_id: int) -> None:
         """Drop a row if it is there: the last one takes its place."""
@@ -59,15 +79,17 @@ class TenantVectors:
             return
         last = self._rows.pop()
         if last.row_id != row_id:
+            end = len(self._rows)
             self._rows[place] = last
-            self._matrix[place] = self._matrix[len(self._rows)]
+            self._matrix[place] = self._matrix[end]
+            self._facts[place] = self._facts[end]
             self._place[last.row_id] = place
 
     def nearest(
-        self, query: Vector, limit: int, layers: Sequence[str] | None, scope: str | None
+        self, query: Vector, among: Filter, row_ids: set[int] | None, limit: int
     ) -> list[tuple[int, float]]:
         """Return the row ids nearest to the query with their cosines, best first."""
-        places = self._fitting(layers, scope)
+        places = self._fitting(among, row_ids)
         if places.size == 0:
             return []
         scores = (self._matrix[: len(self._rows)] @ query)[places]
@@ -80,15 +102,21 @@ class TenantVectors:
             places, similarities = places[keep], similarities[keep]
         return self._in_order(places, similarities)[:limit]
 
-    def _fitting(self, layers: Sequence[str] | None, scope: str | None) -> npt.NDArray[np.intp]:
-        if layers is None and scope is None:
-            return np.arange(len(self._rows))
-        fitting = [place for place, row in enumerate(self._rows) if row.fits(layers, scope)]
-        return np.array(fitting, np.intp)
+    def _fitting(self, among: Filter, row_ids: set[int] | None) -> Places:
+        row_id, layer, scope, shared, confidence, decay, confirmed = self._facts[
+            : len(self._rows)
+        ].T
+        days = np.maximum(among.at.timestamp() / DAY_S - confirmed, 0)
+        fits = confidence * np.exp(-np.minimum(decay * days, MAX_FADING)) >= among.min_confidence
+        if among.layers is not None:
+            fits &= np.isin(layer, [_number(name) for name in among.layers])
+        if among.scope is not None:
+            fits &= (scope == _number(among.scope)) | (shared > 0)
+        if row_ids is not None:
+            fits &= np.isin(row_id, list(row_ids))
+        return np.flatnonzero(fits)
 
-    def _in_order(
-        self, places: npt.NDArray[np.intp], similarities: Scores
-    ) -> list[tuple[int, float]]:
+    def _in_order(self, places: Places, similarities: Scores) -> list[tuple[int, float]]:
         found = [
             (self._rows[place], float(score))
             for place, score in zip(places, similarities, strict=True)
@@ -100,7 +128,8 @@ class TenantVectors:
     def _reserve(self, rows: int, dimensions: int) -> None:
         if rows > self._matrix.shape[0]:
             # Doubling keeps the cost of growing at a constant share of each insertion.
-            grown = np.empty((max(64, 2 * rows), dimensions), np.float32)
-            if self._rows:
-                grown[: len(self._rows)] = self._matrix[: len(self._rows)]
-            self._matrix = grown
+            room, used = max(64, 2 * rows), len(self._rows)
+            matrix, facts = np.empty((room, dimensions), np.float32), np.empty((room, 7))
+            if used:
+                matrix[:used], facts[:used] = self._matrix[:used], self._facts[:used]
+            self._matrix, self._facts = matrix, facts

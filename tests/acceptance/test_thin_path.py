@@ -54,6 +54,23 @@ def test_no_tenant_sees_another(client):
         assert owners == ({tenant} if tenant in ("acme", "umbrella") else set())
 
 
+@pytest.mark.requirement("SE-1")
+def test_get_returns_memories_by_id_within_the_tenant(client):
+    ids = ["acme-cat", "umbrella-cat", "acme-port"]
+    result = client.result(client.request("", operation="get", memory_ids=ids))
+    assert [memory["memory_id"] for memory in result["results"]] == ["acme-cat", "acme-port"]
+
+
+def test_filters_and_faded_confidence_narrow_a_search(client):
+    client.remember("acme-dated", "The printer is on floor two", metadata={"kind": "place"})
+    client.remember("acme-faded", "The printer is on floor nine", confidence=0.1)
+    client.search_until("where is the printer?", "acme-faded", min_confidence=0.0)
+    result = client.result(client.request("where is the printer?"))
+    assert "acme-faded" not in [memory["memory_id"] for memory in result["results"]]
+    result = client.result(client.request("where is the printer?", filters={"kind": "place"}))
+    assert [memory["memory_id"] for memory in result["results"]] == ["acme-dated"]
+
+
 def test_correlation_and_trace_are_passed_on(client):
     headers = [("correlation-id", b"c-1"), ("traceparent", b"00-aa-bb-01")]
     request = {"request_id": "traced", "tenant_id": "acme", "session_id": "s", "query": "cat"}

@@ -1,16 +1,21 @@
 """What every store must do; the same tests run on SQLite and on PostgreSQL."""
 
 import asyncio
+import json
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
+import asyncpg
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from models import Item
-from storage import Change, Embedding, StoreError, StoreUnavailableError
+from storage import Change, Embedding, Filter, StoreError, StoreUnavailableError
 from storage.postgres import PostgresStore, migrate
 from storage.sqlite import SqliteStore
+from storage.sqlite.containment import contains
 
 NOON = datetime(2026, 11, 16, 12, tzinfo=UTC)
 MODEL = "test-model"
@@ -49,9 +54,12 @@ def change(memory_id, embedding=None, *, at=NOON, event_id=None, **fields) -> Ch
     return Change(Item.model_validate(given), at, embedding)
 
 
-async def found(store, query, tenant="acme", limit=10, **filters):
-    hits = await store.nearest(tenant, query, limit=limit, **filters)
-    return [hit.memory_id for hit in hits]
+async def nearest(store, query, tenant="acme", limit=10, at=NOON, **filters):
+    return await store.nearest(tenant, query, Filter(at=at, **filters), limit)
+
+
+async def found(store, query, **options):
+    return [hit.memory_id for hit in await nearest(store, query, **options)]
 
 
 async def test_nearest_come_first_with_their_cosine(store):
@@ -62,7 +70,7 @@ async def test_nearest_come_first_with_their_cosine(store):
             change("middle", direction(1, 1)),
         ]
     )
-    hits = await store.nearest("acme", direction(1, 0), limit=2)
+    hits = await nearest(store, direction(1, 0), limit=2)
     assert [hit.memory_id for hit in hits] == ["near", "middle"]
     assert [hit.similarity for hit in hits] == pytest.approx([1.0, 0.707107], abs=1e-6)
 
@@ -70,7 +78,7 @@ async def test_nearest_come_first_with_their_cosine(store):
 async def test_a_similarity_is_never_above_one(store):
     long = Embedding(MODEL, np.array([1.000001, 0], np.float32))
     await store.apply([change("m", long), change("n", Embedding(MODEL, -long.vector))])
-    hits = await store.nearest("acme", long, limit=2)
+    hits = await nearest(store, long, limit=2)
     assert [hit.similarity for hit in hits] == [1.0, -1.0]
 
 
@@ -90,7 +98,7 @@ async def test_a_memory_comes_back_as_it_was_written(store):
             )
         ]
     )
-    (hit,) = await store.nearest("acme", direction(1, 0), limit=1)
+    (hit,) = await nearest(store, direction(1, 0), limit=1)
     assert hit.content == "Grüße, 世界 🌍 ' ; --"
     assert (hit.layer, hit.scope, hit.kind) == ("team", "health", "rule")
     assert hit.metadata == metadata
@@ -99,7 +107,7 @@ async def test_a_memory_comes_back_as_it_was_written(store):
 
 async def test_without_a_date_a_memory_is_as_old_as_its_message(store):
     await store.apply([change("m", direction(1, 0), at=NOON)])
-    (hit,) = await store.nearest("acme", direction(1, 0), limit=1)
+    (hit,) = await nearest(store, direction(1, 0), limit=1)
     assert hit.created_at == NOON
 
 
@@ -122,7 +130,7 @@ async def test_an_upsert_replaces_and_a_delete_removes(store):
     await store.apply([change("m", direction(1, 0)), change("n", direction(0, 1))])
     assert await found(store, direction(1, 0)) == ["m", "n"]
     await store.apply([change("m", direction(0, 1), event_id="second", content="new")])
-    hits = await store.nearest("acme", direction(0, 1), limit=1, layers=["user"])
+    hits = await nearest(store, direction(0, 1), limit=1, layers=["user"])
     assert hits[0].similarity == 1.0
     await store.apply([change("m", None, event_id="third", op="delete", content=None)])
     assert await found(store, direction(1, 0)) == ["n"]
@@ -137,7 +145,7 @@ async def test_an_event_delivered_again_changes_nothing(store):
     await store.apply([second])
     await store.apply([first])
     await store.apply([first, second, first])
-    (hit,) = await store.nearest("acme", direction(1, 0), limit=1)
+    (hit,) = await nearest(store, direction(1, 0), limit=1)
     assert hit.content == "new"
 
 
@@ -151,7 +159,7 @@ async def test_changes_of_one_batch_apply_in_order(store):
             change("n", None, event_id="5", op="delete", content=None),
         ]
     )
-    (hit,) = await store.nearest("acme", direction(1, 0), limit=5)
+    (hit,) = await nearest(store, direction(1, 0), limit=5)
     assert (hit.memory_id, hit.content) == ("m", "new")
 
 
@@ -165,7 +173,7 @@ async def test_tenants_never_see_each_other(store):
         ]
     )
     for tenant, content in (("acme", "of acme"), ("umbrella", "of umbrella")):
-        hits = await store.nearest(tenant, direction(1, 0), limit=10)
+        hits = await nearest(store, direction(1, 0), tenant=tenant)
         assert [hit.content for hit in hits] == [content]
     for stranger in ("", "%", "acm_", "ACME", "acme' OR '1'='1", "acme/"):
         assert await found(store, direction(1, 0), tenant=stranger) == []
@@ -213,6 +221,127 @@ async def test_filters_apply_before_the_limit(store):
     assert await found(store, direction(1, 0), limit=1, layers=["team"]) == ["far"]
 
 
+@pytest.mark.requirement("SE-9")
+async def test_memories_whose_confidence_has_faded_are_not_found_unless_asked_for(store):
+    month, fading = timedelta(days=30), {"confidence": 0.5, "decay_rate": 0.04}
+    await store.apply(
+        [
+            change("sure", direction(1, 0)),
+            # 0.5 · e^(−0.04 · 30) = 0.15, the seed's example of a fading memory
+            change("fading", direction(1, 0.1), **fading),
+            change("doubtful", direction(1, 0.2), confidence=0.2),
+            change("gone", direction(1, 0.3), decay_rate=1e9),
+            change("renewed", direction(1, 0.4), **fading, last_confirmed_at=NOON + month),
+        ]
+    )
+    later = {"at": NOON + month}
+    assert await found(store, direction(1, 0), **later) == ["sure", "doubtful", "renewed"]
+    assert await found(store, direction(1, 0), **later, limit=2) == ["sure", "doubtful"]
+    everything = await found(store, direction(1, 0), **later, min_confidence=0.0)
+    assert everything == ["sure", "fading", "doubtful", "gone", "renewed"]
+    assert await found(store, direction(1, 0), **later, min_confidence=0.9) == ["sure"]
+
+
+@pytest.mark.parametrize(
+    ("asked", "expected"),
+    [
+        ({"team": "api"}, {"a", "b"}),
+        ({"team": "api", "tags": ["x"]}, {"a"}),
+        ({"tags": []}, {"a", "b"}),
+        ({"deep": {"n": 1}}, {"a"}),
+        ({"deep": {"n": 1.0}}, {"a"}),
+        ({"flag": True}, {"b"}),
+        ({"flag": 1}, {"c"}),
+        ({"none": None}, {"c"}),
+        ({"team": "%"}, set()),
+        ({"team": "api' OR '1'='1"}, set()),
+        ({}, {"a", "b", "c", "d"}),
+    ],
+)
+async def test_metadata_filters_ask_for_what_must_be_contained(store, asked, expected):
+    nested = {"team": "api", "tags": ["x", "y"], "deep": {"n": 1, "m": 2}}
+    await store.apply(
+        [
+            change("a", direction(1, 0), metadata=nested),
+            change("b", direction(1, 0), metadata={"team": "api", "tags": ["y"], "flag": True}),
+            change("c", direction(1, 0), metadata={"team": "web", "flag": 1, "none": None}),
+            change("d", direction(1, 0)),
+        ]
+    )
+    assert set(await found(store, direction(1, 0), metadata=asked)) == expected
+    among = Filter(at=NOON, metadata=asked)
+    assert {hit.memory_id for hit in await store.get("acme", list("abcd"), among)} == expected
+
+
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers(-2, 2) | st.sampled_from(["a", "b", ""]),
+    lambda inner: (
+        st.lists(inner, max_size=3) | st.dictionaries(st.sampled_from("xyz"), inner, max_size=3)
+    ),
+    max_leaves=6,
+)
+
+
+async def test_containment_is_what_postgresql_says_it_is(postgres_url):
+    connection = await asyncpg.connect(postgres_url)
+    pairs = []
+
+    @settings(max_examples=300, database=None)
+    @given(
+        st.dictionaries(st.sampled_from("xyz"), JSON), st.dictionaries(st.sampled_from("xyz"), JSON)
+    )
+    def collect(whole, part):
+        pairs.append((whole, part))
+
+    collect()
+    for whole, part in pairs:
+        said = await connection.fetchval(
+            "SELECT $1::text::jsonb @> $2::text::jsonb", json.dumps(whole), json.dumps(part)
+        )
+        assert contains(whole, part) == said, (whole, part)
+    await connection.close()
+
+
+async def test_get_returns_what_there_is_in_the_order_asked_for(store):
+    await store.apply(
+        [
+            change("a", direction(1, 0), scope="health", kind="episode"),
+            change("b", None, decay_rate=9.0),
+            change("c", direction(0, 1), tenant_id="umbrella"),
+        ]
+    )
+    among = Filter(at=NOON + timedelta(days=9), min_confidence=0.0)
+    hits = await store.get("acme", ["b", "missing", "c", "a", "b"], among)
+    assert [(hit.memory_id, hit.similarity) for hit in hits] == [("b", None), ("a", None)]
+    assert await store.get("stranger", ["a", "b", "c"], among) == []
+    scoped = Filter(at=NOON, scope="general", min_confidence=0.0)
+    assert [hit.memory_id for hit in await store.get("acme", ["a", "b"], scoped)] == ["b"]
+
+
+@pytest.mark.requirement("SE-10")
+async def test_being_returned_is_counted_once_a_request(store):
+    await store.apply([change("a", direction(1, 0)), change("b", None), change("c", None)])
+    await store.apply([change("a", None, tenant_id="umbrella")])
+    later = NOON + timedelta(hours=1)
+    await store.refer("acme", "r1", ["a", "b"], NOON)
+    await store.refer("acme", "r1", ["a", "b"], later)
+    await store.refer("acme", "r2", ["a", "missing"], later)
+    await store.refer("umbrella", "r2", ["b"], later)
+    assert await store.references("acme", ["a", "b", "c", "missing"]) == {
+        "a": (2, later),
+        "b": (1, NOON),
+        "c": (0, None),
+    }
+    assert await store.references("umbrella", ["a", "b"]) == {"a": (0, None)}
+
+
+async def test_an_update_keeps_the_count(store):
+    await store.apply([change("a", direction(1, 0))])
+    await store.refer("acme", "r1", ["a"], NOON)
+    await store.apply([change("a", direction(0, 1), event_id="again", content="new")])
+    assert await store.references("acme", ["a"]) == {"a": (1, NOON)}
+
+
 async def test_vectors_of_different_models_are_never_compared(store):
     other = Embedding("other-model", np.array([1, 0, 0], np.float32))
     await store.apply([change("m", direction(1, 0)), change("o", other), change("none", None)])
@@ -236,7 +365,7 @@ async def test_writers_and_readers_at_the_same_time_never_tear_a_memory(store):
 
     async def read():
         for _ in range(20):
-            for hit in await store.nearest("acme", direction(1, 0), limit=10):
+            for hit in await nearest(store, direction(1, 0), limit=10):
                 odd = int(hit.content.removeprefix("turn ")) % 2
                 assert hit.similarity == odd
 

@@ -6,8 +6,8 @@ import pytest
 from agents import patience
 from agents.items import ItemsAgent
 from retrieval.ingest import Ingest
-from storage import Embedding, StoreUnavailableError
-from tests.unit.agents.conftest import WordEmbedder, delivery
+from storage import Embedding, Filter, StoreUnavailableError
+from tests.unit.agents.conftest import NOON, WordEmbedder, delivery
 
 
 def item(memory_id, content="the cat sat", **fields):
@@ -26,9 +26,8 @@ def agent(store, dead_letters):
 
 async def stored(store, query="cat"):
     (vector,) = await WordEmbedder().embed([query])
-    return {
-        hit.memory_id for hit in await store.nearest("acme", Embedding("words", vector), limit=9)
-    }
+    hits = await store.nearest("acme", Embedding("words", vector), Filter(at=NOON), 9)
+    return {hit.memory_id for hit in hits}
 
 
 async def test_a_batch_is_stored(agent, store, published):

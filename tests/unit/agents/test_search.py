@@ -105,6 +105,35 @@ async def test_semantic_mode_scores_by_cosine_and_threshold_cuts(agent_for, publ
     assert all(memory["score"] == memory["similarity"] for memory in answer["results"])
 
 
+@pytest.mark.requirement("SE-1")
+@pytest.mark.usefixtures("remembered")
+async def test_get_returns_memories_by_id_but_never_another_tenants(agent_for, published):
+    ids = ["acme-b", "umbrella-a", "acme-a"]
+    await agent_for()([asked(request("", operation="get", memory_ids=ids))])
+    (answer,) = published.results()
+    found = [(memory["memory_id"], memory["score"]) for memory in answer["results"]]
+    assert found == [("acme-b", 1.0), ("acme-a", 1.0)]
+    assert {memory["similarity"] for memory in answer["results"]} == {None}
+
+
+@pytest.mark.requirement("SE-10")
+@pytest.mark.usefixtures("remembered")
+async def test_what_a_request_returned_is_counted_once_even_if_it_is_delivered_twice(
+    agent_for, store
+):
+    agent, search = agent_for(), asked(request(limit=2))
+    get = asked(request("", request_id="r2", operation="get", memory_ids=["acme-a"]))
+    await agent([search])
+    await agent([search, get])
+    counts = await store.references("acme", ["acme-a", "acme-b", "acme-c"])
+    assert {memory: count for memory, (count, _) in counts.items()} == {
+        "acme-a": 2,
+        "acme-b": 0,
+        "acme-c": 1,
+    }
+    assert counts["acme-a"][1] == NOON
+
+
 async def test_a_broken_request_gets_an_error_result_and_is_kept(agent_for, published):
     await agent_for()([asked(request(limit=-1)), asked(request(request_id="ok"))])
     by_id = {answer["request_id"]: answer for answer in published.results()}
@@ -134,12 +163,8 @@ async def test_a_request_without_a_key_is_told_so(agent_for, published):
     "fields",
     [
         {"operation": "recall"},
-        {"operation": "get", "memory_ids": ["m"]},
         {"mode": "keyword"},
         {"fusion": "rrf"},
-        {"filters": {"a": 1}},
-        {"min_score": 0.1},
-        {"min_confidence": 0.1},
         {"strategy": "targeted"},
     ],
 )
@@ -162,6 +187,9 @@ class Failing:
 
     async def answer(self, request):
         raise self.error
+
+    async def count_references(self, result):
+        assert result.results == ()
 
 
 async def test_a_bug_is_an_internal_error_and_the_request_is_kept(agent_for, published):

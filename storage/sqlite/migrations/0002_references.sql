@@ -1,0 +1,3 @@
+-- How often a memory was returned, and when last.
+ALTER TABLE memories ADD COLUMN reference_count INTEGER NOT NULL DEFAULT 0;
+ALTER TABLE memories ADD COLUMN last_referenced_at TEXT;
