@@ -13,12 +13,20 @@ from typing import Annotated, Any, TypeVar
 import typer
 from rich.console import Console
 from rich.markup import escape
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+from rich.progress import (
+    BarColumn,
+    MofNCompleteColumn,
+    Progress,
+    TaskID,
+    TextColumn,
+    TimeRemainingColumn,
+)
 from rich.table import Column, Table
 
 from memstream.__main__ import INTERRUPTED
 from memstream.clock import now
 from memstream.embedded.process import PartError
+from memstream.evaluation.dataset import DatasetError, read_dataset
 from memstream.import_file import ImportFileError, read_items
 from memstream.logs import set_up_logs
 from memstream.parts import broker_address
@@ -47,7 +55,15 @@ Database = Annotated[str | None, typer.Option(help="embedded, embedded-postgres 
 
 R = TypeVar("R", bound=Record)
 
-EXPECTED = (SettingsError, PartError, StoreError, EmbedderError, ImportFileError, DecodeError)
+EXPECTED = (
+    SettingsError,
+    PartError,
+    StoreError,
+    EmbedderError,
+    ImportFileError,
+    DecodeError,
+    DatasetError,
+)
 """What a user or the surroundings can get wrong: one clear line, no traceback."""
 
 
@@ -208,6 +224,36 @@ def doctor() -> None:
         raise typer.Exit(1)
 
 
+@app.command("eval")
+def eval_(
+    dataset: Annotated[Path, typer.Option(help="A folder with memories.jsonl and queries.jsonl.")],
+    k: Annotated[int, typer.Option(min=1, max=100, help="How many results count.")] = 10,
+    route: Annotated[str, typer.Option(help="auto, standard or rlm")] = "auto",
+    database: Database = None,
+    as_json: Annotated[bool, typer.Option("--json", help="As JSON.")] = False,
+) -> None:
+    """Measure retrieval quality on a dataset, in a store of its own."""
+    from memstream.evaluation.run import evaluate  # onnxruntime and asyncpg are slow to import
+
+    if route not in ("auto", "standard"):
+        raise DatasetError(f"route {route} is not part of this version yet; use auto or standard")
+    settings = load_settings(database=database)
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn())
+    with Progress(*columns, TimeRemainingColumn(), console=errors, transient=True) as progress:
+        tasks: dict[str, TaskID] = {}
+
+        def advance(what: str, done: int, total: int) -> None:
+            if what not in tasks:
+                tasks[what] = progress.add_task(what)
+            progress.update(tasks[what], completed=done, total=total)
+
+        measured = _run(evaluate(read_dataset(dataset), settings, k, advance))
+    if as_json:
+        console.print_json(json.dumps(measured))
+    else:
+        _print_quality(measured)
+
+
 async def _publish(items: list[Item], on_taken: Callable[[int], None]) -> None:
     from memstream.messenger import Messenger
 
@@ -256,6 +302,16 @@ def _show(runtime: Runtime) -> None:
     )
     for name, what in lines:
         console.print(f"  [dim]{name:9}[/] {escape(what)}", soft_wrap=True, highlight=False)
+
+
+def _print_quality(measured: dict[str, Any]) -> None:
+    title = f"{measured['dataset']}: the best {measured['k']} of a search"
+    table = Table("category", "queries", "recall", "all evidence", "MRR", title=title)
+    for name, row in {**measured["by_category"], "all": measured}.items():
+        cells = (f"{row[key]:.3f}" for key in ("recall", "all_evidence", "mrr"))
+        table.add_row(escape(name), str(row["queries"]), *cells)
+    console.print(table)
+    console.print(f"a search took {measured['p50_ms']} ms (p50), {measured['p95_ms']} ms (p95)")
 
 
 def _print_result(result: SearchResult, as_json: bool) -> None:

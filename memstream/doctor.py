@@ -9,11 +9,10 @@ from typing import Literal
 
 import httpx
 
-from memstream.parts import broker_address, open_store
+from memstream.parts import broker_address, open_configured_embedder, open_store
 from memstream.runtime import read_runtime, with_running_parts
 from memstream.settings import Settings, SettingsError, load_settings
 from memstream.topology import topic_states
-from retrieval.embedding import open_embedder
 from topics import TopicNames
 
 State = Literal["ok", "note", "bad"]
@@ -76,13 +75,7 @@ async def _data_folder(settings: Settings) -> Finding:
 
 
 async def _embedder(settings: Settings) -> Finding:
-    key = settings.embedder_api_key
-    embedder = await open_embedder(
-        settings.embedder,
-        cache_dir=settings.data_dir / "models",
-        api_key=key.get_secret_value() if key else None,
-        http_model=settings.embedder_model,
-    )
+    embedder = await open_configured_embedder(settings)
     if embedder is None:
         return Finding("note", "embedder", "none: nothing can be found by meaning")
     try:

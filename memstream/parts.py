@@ -1,9 +1,11 @@
 """Opens the parts that the settings name: the store, the embedder, the broker's address."""
 
+from collections.abc import Callable
 from pathlib import Path
 
 from memstream.embedded.process import PartError
 from memstream.settings import Settings
+from retrieval.embedding import Embedder, open_embedder
 from storage import Store
 from storage.postgres import PostgresStore, migrate
 from storage.sqlite import SqliteStore
@@ -26,6 +28,20 @@ async def open_store(settings: Settings) -> Store:
             "start that first, or set MEMSTREAM_DATABASE to a postgresql:// URL"
         )
     return await PostgresStore.open(settings.database)
+
+
+async def open_configured_embedder(
+    settings: Settings, progress: Callable[[str], None] | None = None
+) -> Embedder | None:
+    """Open the configured embedder, telling what takes long; None if there is to be none."""
+    key = settings.embedder_api_key
+    return await open_embedder(
+        settings.embedder,
+        cache_dir=settings.data_dir / "models",
+        api_key=key.get_secret_value() if key else None,
+        http_model=settings.embedder_model,
+        progress=progress,
+    )
 
 
 def broker_address(settings: Settings) -> str:

@@ -14,12 +14,12 @@ from agents.search import SearchAgent
 from memstream.clock import now
 from memstream.embedded.process import PartError
 from memstream.health import Health
-from memstream.parts import broker_address, open_store
+from memstream.parts import broker_address, open_configured_embedder, open_store
 from memstream.settings import Settings
 from memstream.stream import FaustPublisher, build_app
 from memstream.topology import ensure_topics
 from memstream.web import free_port, serve_web
-from retrieval.embedding import Embedder, open_embedder
+from retrieval.embedding import Embedder
 from retrieval.ingest import Ingest
 from retrieval.search import Search
 from storage import Store
@@ -54,13 +54,8 @@ async def run_worker(settings: Settings, stopped: asyncio.Event) -> None:
 async def _open_embedder(
     settings: Settings, stack: AsyncExitStack, health: Health
 ) -> Embedder | None:
-    key = settings.embedder_api_key
-    embedder = await open_embedder(
-        settings.embedder,
-        cache_dir=settings.data_dir / "models",
-        api_key=key.get_secret_value() if key else None,
-        http_model=settings.embedder_model,
-        progress=lambda step: log.info("embedder", step=step),
+    embedder = await open_configured_embedder(
+        settings, lambda step: log.info("embedder", step=step)
     )
     if embedder is not None:
         stack.push_async_callback(embedder.close)

@@ -1,0 +1,108 @@
+"""A dataset folder: memories.jsonl, and queries.jsonl with the memories that answer each query."""
+
+from collections import Counter
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TypeVar
+
+from pydantic import BaseModel, ConfigDict, ValidationError
+
+from models import Item
+from models.identifiers import Identifier
+from models.memories import Layer
+from models.quantities import Moment
+from models.texts import Content
+
+L = TypeVar("L", bound=BaseModel)
+
+
+class DatasetError(Exception):
+    """The dataset cannot be used; the message names the file and the line."""
+
+
+class DatasetMemory(BaseModel):
+    """One line of memories.jsonl."""
+
+    model_config = ConfigDict(frozen=True)
+
+    id: Identifier
+    tenant: Identifier
+    layer: Layer
+    content: Content
+    session: Identifier | None = None
+    created_at: Moment | None = None
+
+
+class DatasetQuery(BaseModel):
+    """One line of queries.jsonl; gold is for whoever judges, never for retrieval."""
+
+    model_config = ConfigDict(frozen=True)
+
+    id: Identifier
+    tenant: Identifier
+    query: str
+    category: str
+    gold: frozenset[Identifier]
+    asked_at: Moment | None = None
+
+
+@dataclass(frozen=True)
+class Dataset:
+    """Memories in the order of their sessions, and the questions asked of them."""
+
+    name: str
+    memories: tuple[DatasetMemory, ...]
+    queries: tuple[DatasetQuery, ...]
+
+    def items(self) -> list[Item]:
+        """Return the memories as events, each with its place in its session."""
+        places: Counter[tuple[str, str | None]] = Counter()
+        items = []
+        for number, memory in enumerate(self.memories):
+            session = (memory.tenant, memory.session)
+            items.append(
+                Item(
+                    event_id=str(number),
+                    tenant_id=memory.tenant,
+                    memory_id=memory.id,
+                    content=memory.content,
+                    layer=memory.layer,
+                    session_id=memory.session,
+                    position=places[session] if memory.session is not None else None,
+                    created_at=memory.created_at,
+                )
+            )
+            places[session] += 1
+        return items
+
+
+def read_dataset(folder: Path) -> Dataset:
+    """Read a dataset, or say what is wrong with it."""
+    dataset = Dataset(
+        folder.resolve().name,
+        _lines(folder / "memories.jsonl", DatasetMemory),
+        _lines(folder / "queries.jsonl", DatasetQuery),
+    )
+    known = {(memory.tenant, memory.id) for memory in dataset.memories}
+    for query in dataset.queries:
+        unknown = [gold for gold in query.gold if (query.tenant, gold) not in known]
+        if unknown or not query.gold:
+            raise DatasetError(f"query {query.id}: no memory of its tenant has the id {unknown}")
+    return dataset
+
+
+def _lines(file: Path, model: type[L]) -> tuple[L, ...]:
+    try:
+        lines = file.read_text(encoding="utf-8").splitlines()
+    except (OSError, UnicodeDecodeError) as error:
+        raise DatasetError(f"{file} cannot be read: {error}") from error
+    return tuple(_line(file, number, line, model) for number, line in enumerate(lines, start=1))
+
+
+def _line(file: Path, number: int, line: str, model: type[L]) -> L:
+    try:
+        return model.model_validate_json(line)
+    except ValidationError as error:
+        first = error.errors(include_url=False)[0]
+        where = ".".join(map(str, first["loc"])) or "the line"
+        raise DatasetError(f"{file}, line {number}: {where}: {first['msg']}") from None

@@ -1,0 +1,113 @@
+"""Runs a dataset through the real retrieval path, on a store of its own."""
+
+import tempfile
+import time
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+from memstream.clock import now
+from memstream.embedded.postgres import embedded_postgres
+from memstream.evaluation.dataset import Dataset, DatasetError, DatasetQuery
+from memstream.evaluation.metrics import Judgement, by_category, judge, latencies, summary
+from memstream.parts import open_configured_embedder
+from memstream.settings import Settings
+from models import SearchRequest
+from retrieval.ingest import Ingest
+from retrieval.search import Search
+from storage import Store
+from storage.postgres import PostgresStore, migrate
+from storage.sqlite import SqliteStore
+
+Advance = Callable[[str, int, int], None]
+"""Told what is being done, how much of it is done, and how much there is."""
+
+CHUNK = 64
+"""Memories stored at a time: large enough to embed well, small enough for a lively progress bar."""
+
+
+async def evaluate(
+    dataset: Dataset, settings: Settings, k: int, advance: Advance
+) -> dict[str, Any]:
+    """Return the quality of search on the dataset, as the contract describes it."""
+    embedder = await open_configured_embedder(settings)
+    try:
+        async with _store(settings.database) as store:
+            await _fill(dataset, Ingest(store, embedder), advance)
+            asker = _Asker(store, embedder, k)
+            judgements = []
+            for done, query in enumerate(dataset.queries, start=1):
+                judgements.append(await asker.ask(query))
+                advance("searching", done, len(dataset.queries))
+    finally:
+        if embedder is not None:
+            await embedder.close()
+    overall = summary(judgements)
+    return {
+        "dataset": dataset.name,
+        "queries": overall.pop("queries"),
+        "k": k,
+        **overall,
+        **latencies(judgements),
+        "by_category": by_category(judgements),
+    }
+
+
+class _Asker:
+    """Asks each query at the moment the dataset says it was asked."""
+
+    def __init__(self, store: Store, embedder: Any, k: int) -> None:
+        self._search = Search(store, embedder, self._clock)
+        self._moment: datetime | None = None
+        self._k = k
+
+    async def ask(self, query: DatasetQuery) -> Judgement:
+        self._moment = query.asked_at
+        request = SearchRequest(
+            request_id=query.id,
+            tenant_id=query.tenant,
+            session_id="evaluation",
+            query=query.query,
+            limit=self._k,
+        )
+        started = time.perf_counter()
+        result = await self._search.answer(request)
+        ms = 1000 * (time.perf_counter() - started)
+        found = [memory.memory_id for memory in result.results]
+        return judge(found, query.gold, query.category, ms)
+
+    def _clock(self) -> datetime:
+        return self._moment or now()
+
+
+@asynccontextmanager
+async def _store(database: str) -> AsyncIterator[Store]:
+    if "://" in database:
+        raise DatasetError("an evaluation has a store of its own: embedded or embedded-postgres")
+    with tempfile.TemporaryDirectory(prefix="memstream-eval-") as name:
+        if database == "embedded":
+            async with _closing(await SqliteStore.open(Path(name) / "memstream.db")) as store:
+                yield store
+        else:
+            async with embedded_postgres(Path(name) / "postgres") as url:
+                await migrate(url)
+                async with _closing(await PostgresStore.open(url)) as store:
+                    yield store
+
+
+@asynccontextmanager
+async def _closing(store: Store) -> AsyncIterator[Store]:
+    try:
+        yield store
+    finally:
+        await store.close()
+
+
+async def _fill(dataset: Dataset, ingest: Ingest, advance: Advance) -> None:
+    items, received_at = dataset.items(), now()
+    for start in range(0, len(items), CHUNK):
+        chunk = items[start : start + CHUNK]
+        await ingest.store([(item, received_at) for item in chunk])
+        advance("storing", start + len(chunk), len(items))
