@@ -2,7 +2,6 @@
 
 import asyncio
 import json
-import re
 import signal
 import sys
 import uuid
@@ -11,7 +10,6 @@ from pathlib import Path
 from typing import Annotated, Any, TypeVar
 
 import typer
-from rich.console import Console
 from rich.markup import escape
 from rich.progress import (
     BarColumn,
@@ -21,16 +19,17 @@ from rich.progress import (
     TextColumn,
     TimeRemainingColumn,
 )
-from rich.table import Column, Table
+from rich.table import Table
 
 from memstream.__main__ import INTERRUPTED
 from memstream.clock import now
+from memstream.display import console, errors, show_quality, show_result, show_runtime
 from memstream.embedded.process import PartError
 from memstream.evaluation.dataset import DatasetError, read_dataset
 from memstream.import_file import ImportFileError, read_items
 from memstream.logs import set_up_logs
 from memstream.parts import broker_address
-from memstream.runtime import Runtime, with_running_parts
+from memstream.runtime import with_running_parts
 from memstream.settings import Settings, SettingsError, load_settings
 from models import Item, Record, SearchRequest, SearchResult
 from retrieval.embedding import EmbedderError
@@ -44,9 +43,6 @@ app = typer.Typer(
     add_completion=False,
     pretty_exceptions_enable=False,
 )
-console = Console()
-errors = Console(stderr=True)
-
 Tenant = Annotated[str, typer.Option("--tenant", "-t", help="The tenant whose memory it is.")]
 Broker = Annotated[
     str | None, typer.Option(help="embedded, local-kafka or kafka://host:port[,host:port…]")
@@ -88,7 +84,7 @@ def up(broker: Broker = None, database: Database = None) -> None:
         errors.print(f"[dim]… {escape(step)}[/]")
 
     _until_signalled(
-        lambda stopped: run_up(settings, stopped, progress, lambda runtime: _show(runtime))
+        lambda stopped: run_up(settings, stopped, progress, lambda runtime: show_runtime(runtime))
     )
 
 
@@ -135,7 +131,7 @@ def search(
         async with Messenger.connect(broker_address(settings), _names(settings)) as messenger:
             return await messenger.ask(request, timeout)
 
-    _print_result(_run(ask()), as_json)
+    show_result(_run(ask()), as_json)
 
 
 @app.command()
@@ -251,7 +247,7 @@ def eval_(
     if as_json:
         console.print_json(json.dumps(measured))
     else:
-        _print_quality(measured)
+        show_quality(measured)
 
 
 async def _publish(items: list[Item], on_taken: Callable[[int], None]) -> None:
@@ -288,45 +284,3 @@ def _until_signalled(work: Callable[[asyncio.Event], Awaitable[None]]) -> None:
 
 def _names(settings: Settings) -> TopicNames:
     return TopicNames(settings.topic_prefix)
-
-
-def _show(runtime: Runtime) -> None:
-    console.print("\n[bold green]memstream is ready[/]")
-    lines = (
-        ("console", runtime.web),
-        ("broker", runtime.broker),
-        ("database", re.sub(r"(?<=:)[^:@/]+(?=@)", "…", runtime.database)),
-        ("try", '.venv/bin/memstream remember "Alice is allergic to nuts" --tenant demo'),
-        ("", '.venv/bin/memstream search "what must Alice not eat?" --tenant demo'),
-        ("stop", "Ctrl-C"),
-    )
-    for name, what in lines:
-        console.print(f"  [dim]{name:9}[/] {escape(what)}", soft_wrap=True, highlight=False)
-
-
-def _print_quality(measured: dict[str, Any]) -> None:
-    title = f"{measured['dataset']}: the best {measured['k']} of a search"
-    table = Table("category", "queries", "recall", "all evidence", "MRR", title=title)
-    for name, row in {**measured["by_category"], "all": measured}.items():
-        cells = (f"{row[key]:.3f}" for key in ("recall", "all_evidence", "mrr"))
-        table.add_row(escape(name), str(row["queries"]), *cells)
-    console.print(table)
-    console.print(f"a search took {measured['p50_ms']} ms (p50), {measured['p95_ms']} ms (p95)")
-
-
-def _print_result(result: SearchResult, as_json: bool) -> None:
-    if as_json:
-        console.print_json(result.model_dump_json())
-    elif result.error is not None:
-        raise PartError(f"{result.error.code}: {result.error.message}")
-    elif not result.results:
-        console.print("nothing found")
-    else:
-        table = Table("score", "similarity", "layer", Column("memory", overflow="fold"), "content")
-        for found in result.results:
-            similarity = "" if found.similarity is None else f"{found.similarity:.3f}"
-            table.add_row(
-                *(f"{found.score:.3f}", similarity, found.layer),
-                *(escape(found.memory_id), escape(found.content)),
-            )
-        console.print(table)

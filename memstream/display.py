@@ -1,0 +1,60 @@
+"""What the command line shows to people."""
+
+import re
+from typing import Any
+
+from rich.console import Console
+from rich.markup import escape
+from rich.table import Column, Table
+
+from memstream.embedded.process import PartError
+from memstream.runtime import Runtime
+from models import SearchResult
+
+console = Console()
+errors = Console(stderr=True)
+
+
+def show_runtime(runtime: Runtime) -> None:
+    """Say where everything is, and what to try first."""
+    console.print("\n[bold green]memstream is ready[/]")
+    lines = (
+        ("console", runtime.web),
+        ("broker", runtime.broker),
+        ("database", re.sub(r"(?<=:)[^:@/]+(?=@)", "…", runtime.database)),
+        ("try", '.venv/bin/memstream remember "Alice is allergic to nuts" --tenant demo'),
+        ("", '.venv/bin/memstream search "what must Alice not eat?" --tenant demo'),
+        ("stop", "Ctrl-C"),
+    )
+    for name, what in lines:
+        console.print(f"  [dim]{name:9}[/] {escape(what)}", soft_wrap=True, highlight=False)
+
+
+def show_quality(measured: dict[str, Any]) -> None:
+    """Show an evaluation by category."""
+    title = f"{measured['dataset']}: the best {measured['k']} of a search"
+    table = Table("category", "queries", "recall", "all evidence", "MRR", title=title)
+    for name, row in {**measured["by_category"], "all": measured}.items():
+        cells = (f"{row[key]:.3f}" for key in ("recall", "all_evidence", "mrr"))
+        table.add_row(escape(name), str(row["queries"]), *cells)
+    console.print(table)
+    console.print(f"a search took {measured['p50_ms']} ms (p50), {measured['p95_ms']} ms (p95)")
+
+
+def show_result(result: SearchResult, as_json: bool) -> None:
+    """Show what a search found; an error result is raised as one."""
+    if as_json:
+        console.print_json(result.model_dump_json())
+    elif result.error is not None:
+        raise PartError(f"{result.error.code}: {result.error.message}")
+    elif not result.results:
+        console.print("nothing found")
+    else:
+        table = Table("score", "similarity", "layer", Column("memory", overflow="fold"), "content")
+        for found in result.results:
+            similarity = "" if found.similarity is None else f"{found.similarity:.3f}"
+            table.add_row(
+                *(f"{found.score:.3f}", similarity, found.layer),
+                *(escape(found.memory_id), escape(found.content)),
+            )
+        console.print(table)
