@@ -38,7 +38,7 @@ from topics import DecodeError, TopicNames, decode
 
 app = typer.Typer(
     name="memstream",
-    help="A memory for AI agents that learns how to search itself.",
+    help="Memories for AI agents, written and searched through Kafka.",
     no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,

@@ -36,7 +36,7 @@ def read_runtime(data_dir: Path) -> Runtime | None:
         runtime = Runtime.model_validate_json(_path(data_dir).read_bytes())
     except (FileNotFoundError, ValidationError):
         return None
-    return runtime if psutil.pid_exists(runtime.pid) else None
+    return runtime if _wrote(runtime.pid, _path(data_dir)) else None
 
 
 def forget_runtime(data_dir: Path) -> None:
@@ -55,6 +55,14 @@ def with_running_parts(settings: Settings) -> Settings:
     if settings.database in ("embedded", "embedded-postgres") and "://" in runtime.database:
         found["database"] = runtime.database
     return settings.model_copy(update=found)
+
+
+def _wrote(pid: int, path: Path) -> bool:
+    """Tell whether the process is alive and older than the file: numbers are given out again."""
+    try:
+        return psutil.Process(pid).create_time() <= path.stat().st_mtime
+    except (psutil.NoSuchProcess, FileNotFoundError):
+        return False
 
 
 def _path(data_dir: Path) -> Path:

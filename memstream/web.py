@@ -25,7 +25,7 @@ body{font:1rem/1.6 system-ui,sans-serif;max-width:40rem;margin:3rem auto;padding
 li{margin:.3rem 0} code{font-size:.95em}
 </style></head><body>
 <h1>memstream</h1>
-<p>A memory for AI agents that learns how to search itself. This worker %(state)s.</p>
+<p>Memories for AI agents, written and searched through Kafka. This worker %(state)s.</p>
 %(reasons)s
 <ul>
 <li><a href="/readyz"><code>/readyz</code></a> whether it can serve, and if not, why</li>

@@ -3,15 +3,34 @@
 import os
 import signal
 import subprocess
+from contextlib import contextmanager
+
+import httpx
 
 from tests.acceptance.service import MEMSTREAM, Client, free_port, running, wait_for
 
 ROUNDS = 15 if "MEMSTREAM_SOAK" in os.environ else 1
 
 
-def start_worker(service, log):
-    environment = service._environment | {"MEMSTREAM_WEB_PORT": str(free_port())}
-    return subprocess.Popen([MEMSTREAM, "worker"], env=environment, stdout=log, stderr=log)
+@contextmanager
+def another_worker(service, log):
+    """A second worker, which has its share of the partitions."""
+    port = free_port()
+    environment = service._environment | {"MEMSTREAM_WEB_PORT": str(port)}
+    worker = subprocess.Popen([MEMSTREAM, "worker"], env=environment, stdout=log, stderr=log)
+
+    def ready():
+        try:
+            return httpx.get(f"http://127.0.0.1:{port}/readyz").status_code == 200
+        except httpx.TransportError:
+            return False
+
+    try:
+        wait_for(ready, "the second worker to have partitions")
+        yield worker
+    finally:
+        worker.kill()
+        worker.wait(30)
 
 
 def test_no_request_is_lost_while_workers_come_and_go(tmp_path, parts, models):
@@ -27,21 +46,14 @@ def test_no_request_is_lost_while_workers_come_and_go(tmp_path, parts, models):
                 # Sessions spread over the partitions, so that every worker has its share.
                 asked.append(client.request(f"question {n}", session_id=f"s{n}"))
 
-        ask(40)
-        second = start_worker(service, log)
-        try:
-            wait_for(lambda: b"worker starting" in (tmp_path / "workers.log").read_bytes(), "it")
-            for number in (signal.SIGTERM, signal.SIGKILL) * ROUNDS:
+        for number in (signal.SIGTERM, signal.SIGKILL) * ROUNDS:
+            ask(20)
+            with another_worker(service, log) as second:
                 ask(60)
-                os.kill(second.pid, number)
+                second.send_signal(number)
                 ask(60)
-                second.wait(30)
-                assert second.returncode in (0, -signal.SIGKILL)
-                second = start_worker(service, log)
-            for request_id in asked:
-                assert client.result(request_id)["status"] == "ok"
-        finally:
-            second.kill()
-            second.wait(30)
-            client.close()
+                assert second.wait(30) == (0 if number == signal.SIGTERM else -number)
+        for request_id in asked:
+            assert client.result(request_id)["status"] == "ok"
+        client.close()
     assert b"Traceback" not in (tmp_path / "workers.log").read_bytes()
