@@ -5,6 +5,7 @@ import os
 import sys
 from collections.abc import AsyncIterator, Callable
 from contextlib import AsyncExitStack, asynccontextmanager
+from typing import Any
 
 import httpx
 
@@ -36,6 +37,17 @@ async def run_up(
     on_ready: Callable[[Runtime], None],
 ) -> None:
     """Run everything until ``stopped`` is set; ``on_ready`` is told once it can be used."""
+    serving = asyncio.create_task(_serve(settings, progress, on_ready))
+    try:
+        await _first(serving, asyncio.create_task(stopped.wait()))
+    finally:
+        # Whatever is being started or downloaded is given up, and what was started is stopped.
+        await _cancel(serving)
+
+
+async def _serve(
+    settings: Settings, progress: Progress, on_ready: Callable[[Runtime], None]
+) -> None:
     settings.data_dir.mkdir(parents=True, exist_ok=True)
     if running := read_runtime(settings.data_dir):
         raise PartError(f"memstream is running here already (process {running.pid}): {running.web}")
@@ -56,11 +68,10 @@ async def run_up(
         stack.callback(forget_runtime, settings.data_dir)
         becoming_ready = asyncio.create_task(_until_ready(runtime.web))
         stack.push_async_callback(_cancel, becoming_ready)
-        await _first(stopped, keeping, becoming_ready)
-        if not stopped.is_set():
-            runtime.write(settings.data_dir)
-            on_ready(runtime)
-            await _first(stopped, keeping)
+        await _first(keeping, becoming_ready)
+        runtime.write(settings.data_dir)
+        on_ready(runtime)
+        await keeping
 
 
 @asynccontextmanager
@@ -147,12 +158,10 @@ async def _answers(client: httpx.AsyncClient, url: str) -> bool:
         return False
 
 
-async def _first(stopped: asyncio.Event, *tasks: "asyncio.Task[None]") -> None:
-    """Wait until one of the tasks ends or a stop is asked for; raise what made a task fail."""
-    asked = asyncio.create_task(stopped.wait())
-    done, _ = await asyncio.wait({asked, *tasks}, return_when=asyncio.FIRST_COMPLETED)
-    asked.cancel()
-    for task in done & set(tasks):
+async def _first(*tasks: "asyncio.Task[Any]") -> None:
+    """Wait until one of the tasks ends, and raise what made it fail."""
+    done, _ = await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
+    for task in done:
         task.result()
 
 
