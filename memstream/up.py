@@ -63,12 +63,14 @@ async def _serve(
             pid=os.getpid(),
         )
         progress("starting the agents")
-        keeping = asyncio.create_task(_keep_worker(settings, runtime, port, progress))
+        served = asyncio.Event()
+        keeping = asyncio.create_task(_keep_worker(settings, runtime, port, progress, served))
         stack.push_async_callback(_cancel, keeping)
         stack.callback(forget_runtime, settings.data_dir)
         becoming_ready = asyncio.create_task(_until_ready(runtime.web))
         stack.push_async_callback(_cancel, becoming_ready)
         await _first(keeping, becoming_ready)
+        served.set()
         runtime.write(settings.data_dir)
         on_ready(runtime)
         await keeping
@@ -105,8 +107,13 @@ async def _database(settings: Settings, progress: Progress) -> AsyncIterator[str
         yield settings.database
 
 
-async def _keep_worker(settings: Settings, runtime: Runtime, port: int, progress: Progress) -> None:
-    """Run a worker, and another one whenever it ends; what it had not finished comes again."""
+async def _keep_worker(
+    settings: Settings, runtime: Runtime, port: int, progress: Progress, served: asyncio.Event
+) -> None:
+    """Run a worker, and another one whenever it ends; what it had not finished comes again.
+
+    Given up only if it never worked: then something is wrong that trying again does not mend.
+    """
     pause = FIRST_PAUSE_S
     while True:
         started = asyncio.get_running_loop().time()
@@ -117,7 +124,7 @@ async def _keep_worker(settings: Settings, runtime: Runtime, port: int, progress
             await worker.stop()
         if asyncio.get_running_loop().time() - started > LONGEST_PAUSE_S:
             pause = FIRST_PAUSE_S
-        elif pause >= LONGEST_PAUSE_S:
+        elif pause >= LONGEST_PAUSE_S and not served.is_set():
             raise PartError(f"the worker cannot be kept running: it ended with status {status}")
         progress(f"the worker ended with status {status}; starting another")
         await asyncio.sleep(pause)
