@@ -1,10 +1,14 @@
-"""SQL kept in .sql files, each statement under a line ``-- name: its_name``."""
+"""SQL kept in .sql files, each statement under a line ``-- name: its_name``.
+
+A statement may contain one named before it, as ``{its_name}``.
+"""
 
 import re
 from functools import cache
 from importlib.resources import files
 
 _NAME = re.compile(r"^-- name: (\w+)\n", re.MULTILINE)
+_PART = re.compile(r"\{(\w+)\}")
 
 
 @cache
@@ -12,7 +16,10 @@ def statements(package: str) -> dict[str, str]:
     """Return the named statements of ``package``'s queries.sql."""
     text = files(package).joinpath("queries.sql").read_text(encoding="utf-8")
     _, *parts = _NAME.split(text)
-    return {name: sql.strip() for name, sql in zip(parts[::2], parts[1::2], strict=True)}
+    named: dict[str, str] = {}
+    for name, sql in zip(parts[::2], parts[1::2], strict=True):
+        named[name] = _PART.sub(lambda part: named[part[1]], sql.strip())
+    return named
 
 
 @cache

@@ -28,19 +28,22 @@ ON CONFLICT (tenant_id, memory_id) DO UPDATE SET
 -- name: delete_memories
 DELETE FROM memories WHERE tenant_id = $1 AND memory_id = ANY ($2::text[])
 
+-- name: visible
+tenant_id = $1
+    AND ($3::text[] IS NULL OR layer = ANY ($3))
+    AND ($4::text IS NULL OR scope = $4 OR (scope = 'global' AND kind <> 'episode'))
+    AND confidence * exp(-least(
+        decay_rate * greatest(extract(epoch FROM $2::timestamptz - last_confirmed_at), 0) / 86400, 700
+    )) >= $5
+    AND ($6::jsonb IS NULL OR metadata @> $6)
+
 -- name: nearest
 SELECT
     memory_id, layer, scope, kind, content, source_path, created_at, metadata,
-    round(least(greatest(1 - (embedding <=> $2), -1), 1)::numeric, 6)::double precision AS similarity
+    round(least(greatest(1 - (embedding <=> $7), -1), 1)::numeric, 6)::double precision AS similarity
 FROM memories
-WHERE tenant_id = $1
-    AND embedding_model = $3
-    AND ($5::text[] IS NULL OR layer = ANY ($5))
-    AND ($6::text IS NULL OR scope = $6 OR (scope = 'global' AND kind <> 'episode'))
-    AND confidence * exp(-least(
-        decay_rate * greatest(extract(epoch FROM $4::timestamptz - last_confirmed_at), 0) / 86400, 700
-    )) >= $7
-    AND ($8::jsonb IS NULL OR metadata @> $8)
+WHERE {visible}
+    AND embedding_model = $8
 ORDER BY similarity DESC, created_at DESC, memory_id COLLATE "C"
 LIMIT $9
 
@@ -49,15 +52,9 @@ SELECT
     memory_id, layer, scope, kind, content, source_path, created_at, metadata,
     NULL::double precision AS similarity
 FROM memories
-WHERE tenant_id = $1
-    AND memory_id = ANY ($2::text[])
-    AND ($4::text[] IS NULL OR layer = ANY ($4))
-    AND ($5::text IS NULL OR scope = $5 OR (scope = 'global' AND kind <> 'episode'))
-    AND confidence * exp(-least(
-        decay_rate * greatest(extract(epoch FROM $3::timestamptz - last_confirmed_at), 0) / 86400, 700
-    )) >= $6
-    AND ($7::jsonb IS NULL OR metadata @> $7)
-ORDER BY array_position($2::text[], memory_id)
+WHERE {visible}
+    AND memory_id = ANY ($7::text[])
+ORDER BY array_position($7::text[], memory_id)
 
 -- name: refer
 UPDATE memories SET

@@ -1,7 +1,7 @@
 """The PostgreSQL store: the tenant is in every statement and in every transaction's setting."""
 
 import json
-from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from datetime import datetime
 from itertools import groupby
@@ -75,11 +75,11 @@ class PostgresStore:
         self, tenant_id: str, query: Embedding, among: Filter, limit: int
     ) -> list[Hit]:
         """Return the tenant's memories nearest to the query, best first."""
-        return await self._hits("nearest", tenant_id, query.vector, query.model, among, limit)
+        return await self._hits("nearest", tenant_id, among, query.vector, query.model, limit)
 
     async def get(self, tenant_id: str, memory_ids: Sequence[str], among: Filter) -> list[Hit]:
         """Return those of the tenant's memories that there are, in the order asked for."""
-        return await self._hits("get", tenant_id, list(memory_ids), among)
+        return await self._hits("get", tenant_id, among, list(memory_ids))
 
     async def refer(
         self, tenant_id: str, request_id: str, memory_ids: Sequence[str], at: datetime
@@ -98,9 +98,15 @@ class PostgresStore:
             rows = await connection.fetch(_SQL["references"], tenant_id, list(memory_ids))
         return {memory_id: (count, at) for memory_id, count, at in rows}
 
-    async def _hits(self, statement: str, tenant_id: str, *arguments: Any) -> list[Hit]:
+    async def _hits(
+        self, statement: str, tenant_id: str, among: Filter, *arguments: Any
+    ) -> list[Hit]:
         async with self._tenant(tenant_id) as connection:
-            rows = await connection.fetch(_SQL[statement], tenant_id, *_flat(arguments))
+            rows = await connection.fetch(
+                _SQL[statement],
+                *(tenant_id, among.at, among.layers, among.scope),
+                *(among.min_confidence, among.metadata, *arguments),
+            )
         return [Hit(**row) for row in rows]
 
     async def ping(self) -> None:
@@ -146,15 +152,6 @@ async def _check_schema(url: str) -> None:
     want = migrations("storage.postgres")[-1][0]
     if have < want:
         raise StoreError(f"the database has schema {have}, not {want}: run `memstream migrate`")
-
-
-def _flat(arguments: tuple[Any, ...]) -> Iterator[Any]:
-    for argument in arguments:
-        if isinstance(argument, Filter):
-            yield from (argument.at, argument.layers, argument.scope, argument.min_confidence)
-            yield argument.metadata
-        else:
-            yield argument
 
 
 async def _unseen(
