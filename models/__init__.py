@@ -7,6 +7,13 @@ from models.policies import ServingPolicy
 from models.records import Record
 from models.searches import ScoredMemory, SearchRequest, SearchResult
 from models.signals import ContextUsage, Feedback, QueryRefinement, SessionAbandonment
+from models.tenants import (
+    FusionWeights,
+    InForce,
+    RecallWeights,
+    ScopeWeights,
+    TenantOverrides,
+)
 from models.trajectories import Action, ComplexitySignals, Outcome, Shown, Trajectory
 
 __all__ = [
@@ -20,17 +27,22 @@ __all__ = [
     "ErrorCode",
     "ErrorInfo",
     "Feedback",
+    "FusionWeights",
+    "InForce",
     "Item",
     "Kind",
     "Layer",
     "Outcome",
     "QueryRefinement",
+    "RecallWeights",
     "Record",
+    "ScopeWeights",
     "ScoredMemory",
     "SearchRequest",
     "SearchResult",
     "ServingPolicy",
     "SessionAbandonment",
     "Shown",
+    "TenantOverrides",
     "Trajectory",
 ]

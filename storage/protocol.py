@@ -7,8 +7,9 @@ from typing import Any, Protocol
 
 import numpy as np
 import numpy.typing as npt
+from pydantic import JsonValue
 
-from models import Item
+from models import Item, TenantOverrides
 from models.memories import Kind, Layer
 
 Vector = npt.NDArray[np.float32]
@@ -111,6 +112,16 @@ class Store(Protocol):
         self, tenant_id: str, memory_ids: Sequence[str]
     ) -> dict[str, tuple[int, datetime | None]]:
         """Return how often, and when last, each memory was returned."""
+
+    async def overrides(self, tenant_id: str) -> TenantOverrides:
+        """Return what the tenant has its own way."""
+
+    async def override(self, tenant_id: str, changes: Mapping[str, JsonValue]) -> TenantOverrides:
+        """Set the keys given, remove those given as None, and return what the tenant then has.
+
+        Concurrent changes of different keys are all kept; for a key or value that is not allowed
+        it raises ValidationError and changes nothing.
+        """
 
     async def ping(self) -> None:
         """Return if the database answers; raise StoreUnavailableError if it does not."""

@@ -66,3 +66,13 @@ WHERE tenant_id = $1 AND memory_id = ANY ($2::text[])
 SELECT memory_id, reference_count, last_referenced_at
 FROM memories
 WHERE tenant_id = $1 AND memory_id = ANY ($2::text[])
+
+-- name: overrides
+SELECT overrides FROM tenant_overrides WHERE tenant_id = $1
+
+-- name: override
+INSERT INTO tenant_overrides (tenant_id, overrides)
+VALUES ($1, $2)
+ON CONFLICT (tenant_id) DO UPDATE SET
+    overrides = (tenant_overrides.overrides || excluded.overrides) - $3::text[]
+RETURNING overrides

@@ -9,7 +9,10 @@ from typing import Any
 
 import asyncpg
 from pgvector.asyncpg import register_vector
+from pydantic import JsonValue
 
+from models import TenantOverrides
+from storage.overrides import read_overrides, split_changes
 from storage.postgres.migrate import applied_version
 from storage.protocol import (
     Change,
@@ -97,6 +100,19 @@ class PostgresStore:
         async with self._tenant(tenant_id) as connection:
             rows = await connection.fetch(_SQL["references"], tenant_id, list(memory_ids))
         return {memory_id: (count, at) for memory_id, count, at in rows}
+
+    async def overrides(self, tenant_id: str) -> TenantOverrides:
+        """Return what the tenant has its own way."""
+        async with self._tenant(tenant_id) as connection:
+            stored = await connection.fetchval(_SQL["overrides"], tenant_id)
+        return read_overrides(tenant_id, stored)
+
+    async def override(self, tenant_id: str, changes: Mapping[str, JsonValue]) -> TenantOverrides:
+        """Set the keys given, remove those given as None, and return what the tenant then has."""
+        kept, removed = split_changes(changes)
+        async with self._tenant(tenant_id) as connection:
+            merged = await connection.fetchval(_SQL["override"], tenant_id, kept, removed)
+            return read_overrides(tenant_id, merged)
 
     async def _hits(
         self, statement: str, tenant_id: str, among: Filter, *arguments: Any

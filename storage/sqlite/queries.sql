@@ -64,3 +64,11 @@ WHERE tenant_id = ? AND memory_id IN (SELECT value FROM json_each(?)) AND NOT de
 SELECT memory_id, reference_count, last_referenced_at
 FROM memories
 WHERE tenant_id = ? AND memory_id IN (SELECT value FROM json_each(?)) AND NOT deleted
+
+-- name: overrides
+SELECT overrides FROM tenant_overrides WHERE tenant_id = ?
+
+-- name: override
+INSERT INTO tenant_overrides (tenant_id, overrides)
+VALUES (?, ?)
+ON CONFLICT (tenant_id) DO UPDATE SET overrides = excluded.overrides

@@ -12,8 +12,11 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 import numpy as np
+from pydantic import JsonValue
 
+from models import TenantOverrides
 from models.memories import GLOBAL_SCOPE
+from storage.overrides import read_overrides, split_changes
 from storage.protocol import (
     MAX_FADING,
     Change,
@@ -75,6 +78,14 @@ class SqliteStore:
     ) -> dict[str, tuple[int, datetime | None]]:
         """Return how often, and when last, each memory was returned."""
         return await self._run(lambda: self._references(tenant_id, memory_ids))
+
+    async def overrides(self, tenant_id: str) -> TenantOverrides:
+        """Return what the tenant has its own way."""
+        return read_overrides(tenant_id, await self._run(lambda: self._overrides(tenant_id)))
+
+    async def override(self, tenant_id: str, changes: Mapping[str, JsonValue]) -> TenantOverrides:
+        """Set the keys given, remove those given as None, and return what the tenant then has."""
+        return await self._run(lambda: self._override(tenant_id, *split_changes(changes)))
 
     async def ping(self) -> None:
         """Return if the file can be read."""
@@ -175,6 +186,20 @@ class SqliteStore:
             memory_id: (count, datetime.fromisoformat(at) if at else None)
             for memory_id, count, at in self._select("references", tenant_id, list(memory_ids))
         }
+
+    def _overrides(self, tenant_id: str) -> dict[str, JsonValue]:
+        row = self._database.execute(_SQL["overrides"], (tenant_id,)).fetchone()
+        stored: dict[str, JsonValue] = json.loads(row[0]) if row else {}
+        return stored
+
+    def _override(
+        self, tenant_id: str, kept: dict[str, JsonValue], removed: list[str]
+    ) -> TenantOverrides:
+        with self._transaction():
+            merged = self._overrides(tenant_id) | kept
+            left = {key: value for key, value in merged.items() if key not in removed}
+            self._database.execute(_SQL["override"], (tenant_id, json.dumps(left)))
+            return read_overrides(tenant_id, left)
 
     def _select(self, statement: str, tenant_id: str, ids: list[Any]) -> list[tuple[Any, ...]]:
         return self._database.execute(_SQL[statement], (tenant_id, json.dumps(ids))).fetchall()

@@ -3,7 +3,6 @@
 import asyncio
 import json
 from datetime import UTC, datetime, timedelta
-from pathlib import Path
 
 import asyncpg
 import numpy as np
@@ -13,30 +12,12 @@ from hypothesis import strategies as st
 
 from models import Item
 from storage import Change, Embedding, Filter, StoreError, StoreUnavailableError
-from storage.postgres import PostgresStore, migrate
+from storage.postgres import PostgresStore
 from storage.sqlite import SqliteStore
 from storage.sqlite.containment import contains
 
 NOON = datetime(2026, 11, 16, 12, tzinfo=UTC)
 MODEL = "test-model"
-
-
-@pytest.fixture(params=["sqlite", "postgres"])
-def database(request, tmp_path):
-    if request.param == "postgres":
-        return request.getfixturevalue("postgres_url")
-    return tmp_path / "memstream.db"
-
-
-@pytest.fixture
-async def store(database):
-    if isinstance(database, Path):
-        opened = await SqliteStore.open(database)
-    else:
-        await migrate(database)
-        opened = await PostgresStore.open(database, connections=4)
-    yield opened
-    await opened.close()
 
 
 def direction(*components: float) -> Embedding:
