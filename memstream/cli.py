@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Annotated, Any, TypeVar
 
 import typer
+from pydantic import JsonValue
 from rich.markup import escape
 from rich.progress import (
     BarColumn,
@@ -23,15 +24,23 @@ from rich.table import Table
 
 from memstream.__main__ import INTERRUPTED
 from memstream.clock import now
-from memstream.display import console, errors, show_quality, show_result, show_runtime
+from memstream.display import (
+    console,
+    errors,
+    show_quality,
+    show_result,
+    show_runtime,
+    show_tenant,
+)
 from memstream.embedded.process import PartError
 from memstream.evaluation.dataset import DatasetError, read_dataset
 from memstream.import_file import ImportFileError, read_items
 from memstream.logs import set_up_logs
-from memstream.parts import broker_address
+from memstream.parts import broker_address, open_store
 from memstream.runtime import with_running_parts
 from memstream.settings import Settings, SettingsError, load_settings
-from models import Item, Record, SearchRequest, SearchResult
+from memstream.tenant_values import TenantValueError, check_tenant, read_changes
+from models import Item, Record, SearchRequest, SearchResult, TenantOverrides
 from retrieval.embedding import EmbedderError
 from storage import StoreError
 from topics import DecodeError, TopicNames, decode
@@ -43,10 +52,13 @@ app = typer.Typer(
     add_completion=False,
     pretty_exceptions_enable=False,
 )
+tenant = typer.Typer(help="See and set what a tenant has its own way.", no_args_is_help=True)
+app.add_typer(tenant, name="tenant")
 Tenant = Annotated[str, typer.Option("--tenant", "-t", help="The tenant whose memory it is.")]
 Broker = Annotated[
     str | None, typer.Option(help="embedded, local-kafka or kafka://host:port[,host:port…]")
 ]
+NamedTenant = Annotated[str, typer.Argument(metavar="TENANT", help="The tenant.")]
 Database = Annotated[str | None, typer.Option(help="embedded, embedded-postgres or postgresql://…")]
 
 R = TypeVar("R", bound=Record)
@@ -59,6 +71,7 @@ EXPECTED = (
     ImportFileError,
     DecodeError,
     DatasetError,
+    TenantValueError,
 )
 """What a user or the surroundings can get wrong: one clear line, no traceback."""
 
@@ -248,6 +261,43 @@ def eval_(
         console.print_json(json.dumps(measured))
     else:
         show_quality(measured)
+
+
+@tenant.command("show")
+def tenant_show(
+    tenant_id: NamedTenant,
+    as_json: Annotated[bool, typer.Option("--json", help="As JSON.")] = False,
+) -> None:
+    """Show what a tenant is served by, and whether that is its own or the service's default."""
+    _show_after(check_tenant(tenant_id), {}, as_json)
+
+
+@tenant.command("set")
+def tenant_set(
+    tenant_id: NamedTenant,
+    assignments: Annotated[
+        list[str] | None,
+        typer.Argument(metavar="KEY=VALUE…", help="What to set; KEY=default goes back to it."),
+    ] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="As JSON.")] = False,
+) -> None:
+    """Set what a tenant has its own way, while the service runs."""
+    _show_after(check_tenant(tenant_id), read_changes(assignments or ()), as_json)
+
+
+def _show_after(tenant_id: str, changes: dict[str, JsonValue], as_json: bool) -> None:
+    settings = with_running_parts(load_settings())
+
+    async def change() -> TenantOverrides:
+        store = await open_store(settings)
+        try:
+            if changes:
+                return await store.override(tenant_id, changes)
+            return await store.overrides(tenant_id)
+        finally:
+            await store.close()
+
+    show_tenant(tenant_id, _run(change()), as_json)
 
 
 async def _publish(items: list[Item], on_taken: Callable[[int], None]) -> None:

@@ -1,5 +1,6 @@
 """What the command line shows to people."""
 
+import json
 import re
 from typing import Any
 
@@ -9,7 +10,7 @@ from rich.table import Column, Table
 
 from memstream.embedded.process import PartError
 from memstream.runtime import Runtime
-from models import SearchResult
+from models import SearchResult, TenantOverrides
 
 console = Console()
 errors = Console(stderr=True)
@@ -58,3 +59,18 @@ def show_result(result: SearchResult, as_json: bool) -> None:
                 *(escape(found.memory_id), escape(found.content)),
             )
         console.print(table)
+
+
+def show_tenant(tenant_id: str, overrides: TenantOverrides, as_json: bool) -> None:
+    """Show what a tenant is served by, and what of that is its own."""
+    in_force, own = overrides.in_force(), overrides.model_dump(mode="json", exclude_none=True)
+    if as_json:
+        shown = {"tenant_id": tenant_id, "in_force": in_force.model_dump(mode="json")}
+        console.print_json(json.dumps({**shown, "overrides": own}))
+        return
+    values = in_force.model_dump(mode="json", exclude_none=True)
+    table = Table("key", Column("value", overflow="fold"), "whose", title=escape(tenant_id))
+    for key in type(overrides).model_fields:
+        value = json.dumps(values[key], ensure_ascii=False) if key in values else "no limit"
+        table.add_row(key, escape(value), "[bold]tenant[/]" if key in own else "default")
+    console.print(table)
