@@ -11,7 +11,7 @@ from agents.metrics import MESSAGES, SEARCH_SECONDS
 from agents.patience import PASSING, until_available
 from models import ErrorInfo, SearchRequest, SearchResult
 from models.errors import ErrorCode
-from retrieval.search import CannotSearchError, Search
+from retrieval.search import Search
 from topics import (
     DecodeError,
     Headers,
@@ -73,7 +73,7 @@ class SearchAgent:
                 lambda: self._search.answer(request),
                 give_up_after_s=PATIENCE_S,
             )
-        except (*PASSING, CannotSearchError) as error:
+        except PASSING as error:
             return self._error(ids, "unavailable", str(error))
         except Exception as error:
             log.exception("search failed", request_id=request.request_id)

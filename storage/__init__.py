@@ -4,10 +4,24 @@ from storage.protocol import (
     Change,
     Embedding,
     Filter,
+    Found,
     Hit,
+    Sought,
     Store,
     StoreError,
     StoreUnavailableError,
 )
+from storage.words import Asked
 
-__all__ = ["Change", "Embedding", "Filter", "Hit", "Store", "StoreError", "StoreUnavailableError"]
+__all__ = [
+    "Asked",
+    "Change",
+    "Embedding",
+    "Filter",
+    "Found",
+    "Hit",
+    "Sought",
+    "Store",
+    "StoreError",
+    "StoreUnavailableError",
+]

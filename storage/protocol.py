@@ -2,17 +2,22 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime
-from typing import Any, Protocol
+from datetime import UTC, datetime, timedelta
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeAlias
 
-import numpy as np
-import numpy.typing as npt
 from pydantic import JsonValue
 
 from models import Item, TenantOverrides
 from models.memories import Kind, Layer
+from storage.words import Asked
 
-Vector = npt.NDArray[np.float32]
+if TYPE_CHECKING:
+    import numpy as np
+    import numpy.typing as npt
+
+    Vector: TypeAlias = npt.NDArray[np.float32]
+else:  # The embedded store does without numpy where there is none.
+    Vector = Any
 
 SIMILARITY_DIGITS = 6
 """Similarities are compared to this many digits.
@@ -24,8 +29,14 @@ without rounding, equal memories would not tie and the stores would disagree on 
 FADED_CONFIDENCE = 0.2
 """Memories whose confidence has faded below this are not found unless asked for."""
 
+DAY_S = 86_400
+
 MAX_FADING = 700.0
 """The largest exponent by which confidence fades: e^-700 is as good as 0, and still a number."""
+
+
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_MICROSECOND = timedelta(microseconds=1)
 
 
 class StoreError(Exception):
@@ -74,9 +85,8 @@ class Filter:
     """Metadata must contain this, as PostgreSQL's jsonb @> understands it."""
 
 
-@dataclass(frozen=True, slots=True)
-class Hit:
-    """A memory that was found, with its plain cosine to the query if there was one."""
+class Hit(NamedTuple):
+    """A memory that was found, and what ranking needs to know of it."""
 
     memory_id: str
     layer: Layer
@@ -86,7 +96,48 @@ class Hit:
     source_path: str | None
     created_at: datetime
     metadata: dict[str, Any]
-    similarity: float | None
+    importance: float
+    confidence: float
+    """What is left of its confidence at the moment of the search."""
+    last_referenced_at: datetime | None
+    similarity: float | None = None
+    """Its plain cosine to the query, if both have a vector of the same model."""
+    length: int = 0
+    """How many words it has."""
+    title: str = ""
+    """The stems before its first colon, with spaces between them."""
+    session_id: str | None = None
+    counts: Sequence[int] = ()
+    """How often it has each of the terms looked for."""
+    previous: str | None = None
+    """The memory before it in its session, if that is among the hits as well."""
+    likeness: float | None = None
+    """Its cosine to the memory before it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Sought:
+    """What to look for, and how much to bring."""
+
+    asked: Asked
+    embedding: Embedding | None
+    best: int
+    """So many of the nearest, and so many of those that the words fit best."""
+    around: bool = False
+    """Whether to bring the memories just before and after those in their sessions, too."""
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """The memories that may answer a query, in no order, and the counts that weigh their words."""
+
+    hits: Sequence[Hit] = ()
+    frequencies: Sequence[int] = ()
+    """How many of the tenant's memories have each of the terms looked for."""
+    memories: int = 0
+    """How many memories the tenant has."""
+    mean_length: float = 1.0
+    """How many words these have on average."""
 
 
 class Store(Protocol):
@@ -95,10 +146,8 @@ class Store(Protocol):
     async def apply(self, changes: Sequence[Change]) -> None:
         """Apply the changes in order, in one transaction; an event that came before is skipped."""
 
-    async def nearest(
-        self, tenant_id: str, query: Embedding, among: Filter, limit: int
-    ) -> list[Hit]:
-        """Return the tenant's memories nearest to the query, best first, ties newest first."""
+    async def find(self, tenant_id: str, sought: Sought, among: Filter) -> Found:
+        """Return those of the tenant's memories that may answer the query, in one round trip."""
 
     async def get(self, tenant_id: str, memory_ids: Sequence[str], among: Filter) -> list[Hit]:
         """Return those of the tenant's memories that there are, in the order asked for."""
@@ -134,3 +183,10 @@ def last_of_each_memory(changes: Sequence[Change]) -> list[Change]:
     """Return the last change of each memory, ordered so that concurrent writers cannot deadlock."""
     last = {(change.item.tenant_id, change.item.memory_id): change for change in changes}
     return [last[key] for key in sorted(last)]
+
+
+def place_in_session(change: Change) -> int:
+    """Return what orders the memories of a session: positions, or else times."""
+    if change.item.position is not None:
+        return change.item.position
+    return (change.created_at - _EPOCH) // _MICROSECOND

@@ -8,13 +8,37 @@ FROM unnest($3::text[], $4::timestamptz[]) AS event (event_id, seen_at)
 ON CONFLICT DO NOTHING
 RETURNING event_id
 
+-- name: take_turn
+INSERT INTO corpora AS corpus (tenant_id, memories, length) VALUES ($1, 0, 0)
+ON CONFLICT (tenant_id) DO UPDATE SET memories = corpus.memories
+
+-- name: forget_words
+WITH old AS (
+    SELECT number, length, search_vector FROM memories
+    WHERE tenant_id = $1 AND memory_id = ANY ($2::text[])
+),
+gone AS (
+    DELETE FROM postings
+    USING old
+    WHERE postings.tenant_id = $1
+        AND postings.term = ANY (tsvector_to_array(old.search_vector))
+        AND postings.number = old.number
+)
+UPDATE corpora SET
+    memories = memories - (SELECT count(*) FROM old),
+    length = corpora.length - coalesce((SELECT sum(old.length) FROM old), 0)
+WHERE tenant_id = $1
+
 -- name: upsert_memory
 INSERT INTO memories (
     tenant_id, memory_id, layer, scope, kind, content, importance, confidence, decay_rate,
     session_id, position, entities, source_path, metadata, created_at, last_confirmed_at,
-    embedding_model, embedding
+    embedding_model, embedding, length, title, folded, place, search_vector
 )
-VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18)
+VALUES (
+    $1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21,
+    $22, array_to_tsvector($23::text[])
+)
 ON CONFLICT (tenant_id, memory_id) DO UPDATE SET
     layer = excluded.layer, scope = excluded.scope, kind = excluded.kind,
     content = excluded.content, importance = excluded.importance,
@@ -23,34 +47,203 @@ ON CONFLICT (tenant_id, memory_id) DO UPDATE SET
     entities = excluded.entities, source_path = excluded.source_path,
     metadata = excluded.metadata, created_at = excluded.created_at,
     last_confirmed_at = excluded.last_confirmed_at,
-    embedding_model = excluded.embedding_model, embedding = excluded.embedding
+    embedding_model = excluded.embedding_model, embedding = excluded.embedding,
+    length = excluded.length, title = excluded.title, folded = excluded.folded,
+    place = excluded.place, search_vector = excluded.search_vector
+
+-- name: remember_words
+WITH new AS (
+    INSERT INTO postings (tenant_id, term, number, occurrences, length)
+    SELECT $1, word.term, number, word.occurrences, memories.length
+    FROM unnest($3::text[], $4::text[], $5::integer[]) AS word (memory_id, term, occurrences)
+    JOIN memories ON memories.tenant_id = $1 AND memories.memory_id = word.memory_id
+)
+UPDATE corpora SET
+    memories = memories + cardinality($2::text[]),
+    length = corpora.length + (
+        SELECT coalesce(sum(memories.length), 0) FROM memories
+        WHERE tenant_id = $1 AND memory_id = ANY ($2::text[])
+    )
+WHERE tenant_id = $1
+RETURNING memories
 
 -- name: delete_memories
 DELETE FROM memories WHERE tenant_id = $1 AND memory_id = ANY ($2::text[])
+
+-- name: remaining_confidence
+confidence * exp(-least(
+        decay_rate * greatest(extract(epoch FROM $2::timestamptz - last_confirmed_at), 0) / 86400, 700
+    ))
 
 -- name: visible
 tenant_id = $1
     AND ($3::text[] IS NULL OR layer = ANY ($3))
     AND ($4::text IS NULL OR scope = $4 OR (scope = 'global' AND kind <> 'episode'))
-    AND confidence * exp(-least(
-        decay_rate * greatest(extract(epoch FROM $2::timestamptz - last_confirmed_at), 0) / 86400, 700
-    )) >= $5
+    AND {remaining_confidence} >= $5
     AND ($6::jsonb IS NULL OR metadata @> $6)
 
--- name: nearest
+-- name: similarity
+round(least(greatest(1 - (embedding <=> $7), -1), 1) * 1e6) / 1e6
+
+-- name: vectors_of_length
+CASE WHEN vector_dims(embedding) = :dimensions THEN embedding::vector(:dimensions) END
+
+-- name: occurrences_of_part
+((length(folded) - length(replace(folded, part, ''))) / length(part)) AS occurrences
+
+-- name: find
+WITH corpus AS MATERIALIZED (
+    SELECT memories, greatest(length::double precision / greatest(memories, 1), 1e-9) AS mean_length
+    FROM corpora
+    WHERE tenant_id = $1
+),
+-- Which memories have which of the terms asked for, and how often: by words …
+by_term AS MATERIALIZED (
+    SELECT number, array_position($9::text[], term) AS ordinal, occurrences, length
+    FROM postings
+    WHERE tenant_id = $1 AND term = ANY ($9::text[])
+),
+-- … by all parts where words are not written apart …
+by_part AS MATERIALIZED (
+    SELECT number, ordinal, {occurrences_of_part}, length
+    FROM memories CROSS JOIN unnest($10::text[]) WITH ORDINALITY AS asked (part, ordinal)
+    WHERE cardinality($10::text[]) > 0
+        AND tenant_id = $1
+        AND NOT EXISTS (SELECT FROM unnest($10::text[]) AS part WHERE strpos(folded, part) = 0)
+),
+-- … and by any part where nothing else is found.
+by_scrap AS MATERIALIZED (
+    SELECT number, ordinal, {occurrences_of_part}, length
+    FROM memories CROSS JOIN unnest($11::text[]) WITH ORDINALITY AS asked (part, ordinal)
+    WHERE NOT EXISTS (SELECT FROM by_term) AND NOT EXISTS (SELECT FROM by_part)
+        AND tenant_id = $1
+        AND strpos(folded, part) > 0
+),
+matched AS MATERIALIZED (
+    SELECT number, ordinal, occurrences, length FROM by_term
+    UNION ALL
+    SELECT number, ordinal::integer, occurrences, length FROM by_part
+    UNION ALL
+    SELECT number, cardinality($9 || $10) + ordinal::integer, occurrences, length FROM by_scrap
+),
+frequency AS MATERIALIZED (
+    SELECT ordinal, count(*) AS memories,
+        ln(1 + (corpus.memories - count(*) + 0.5) / (count(*) + 0.5)::double precision) AS weight
+    FROM matched CROSS JOIN corpus
+    GROUP BY ordinal, corpus.memories
+),
+weighed AS (
+    SELECT number, round(sum(
+        weight * occurrences * 2.2 / (occurrences + 1.2 * (0.25 + 0.75 * length / mean_length))
+    ) * 1e9) AS bm25
+    FROM matched JOIN frequency USING (ordinal) CROSS JOIN corpus
+    GROUP BY number
+    ORDER BY bm25 DESC
+),
+by_words AS (
+    SELECT number
+    FROM weighed JOIN memories USING (number)
+    WHERE {visible}
+    ORDER BY bm25 DESC, created_at DESC, memory_id COLLATE "C"
+    LIMIT $12
+),
+exactly_nearest AS (
+    SELECT number
+    FROM memories
+    WHERE coalesce((SELECT memories FROM corpus), 0) <= $14
+        AND $8::text IS NOT NULL
+        AND {visible}
+        AND embedding_model = $8
+    ORDER BY {similarity} DESC, created_at DESC, memory_id COLLATE "C"
+    LIMIT $12
+),
+nearly_nearest AS (
+    SELECT number
+    FROM memories
+    WHERE (SELECT memories FROM corpus) > $14
+        AND $8::text IS NOT NULL
+        AND {visible}
+        AND embedding_model = $8
+    ORDER BY {vectors_of_length} <=> $7::vector(:dimensions)
+    LIMIT $12
+),
+best AS MATERIALIZED (
+    SELECT number, session_id, place, memory_id
+    FROM memories
+    WHERE tenant_id = $1 AND number IN (
+        SELECT number FROM by_words
+        UNION
+        SELECT number FROM exactly_nearest
+        UNION
+        SELECT number FROM nearly_nearest
+    )
+),
+neighbours AS MATERIALIZED (
+    SELECT best.number AS later, earlier.number AS earlier
+    FROM best CROSS JOIN LATERAL (
+        SELECT number
+        FROM memories
+        WHERE {visible}
+            AND session_id = best.session_id
+            AND (place, memory_id COLLATE "C") < (best.place, best.memory_id COLLATE "C")
+        ORDER BY place DESC, memory_id COLLATE "C" DESC
+        LIMIT 1
+    ) AS earlier
+    WHERE $13
+    UNION
+    SELECT later.number AS later, best.number AS earlier
+    FROM best CROSS JOIN LATERAL (
+        SELECT number
+        FROM memories
+        WHERE {visible}
+            AND session_id = best.session_id
+            AND (place, memory_id COLLATE "C") > (best.place, best.memory_id COLLATE "C")
+        ORDER BY place, memory_id COLLATE "C"
+        LIMIT 1
+    ) AS later
+    WHERE $13
+),
+pool AS MATERIALIZED (
+    SELECT number FROM best
+    UNION
+    SELECT earlier FROM neighbours
+    UNION
+    SELECT later FROM neighbours
+),
+counted AS (
+    SELECT number, array_agg(ordinal) AS ordinals, array_agg(occurrences) AS occurrences
+    FROM matched JOIN pool USING (number)
+    GROUP BY number
+)
 SELECT
-    memory_id, layer, scope, kind, content, source_path, created_at, metadata,
-    round(least(greatest(1 - (embedding <=> $7), -1), 1)::numeric, 6)::double precision AS similarity
-FROM memories
-WHERE {visible}
-    AND embedding_model = $8
-ORDER BY similarity DESC, created_at DESC, memory_id COLLATE "C"
-LIMIT $9
+    memories.memory_id, layer, scope, kind, content, source_path, created_at, metadata, importance,
+    {remaining_confidence} AS confidence, last_referenced_at,
+    CASE WHEN embedding_model = $8 THEN {similarity} END AS similarity,
+    memories.length, title, session_id, earlier.memory_id AS previous, earlier.likeness,
+    ordinals, counted.occurrences, corpus.memories, mean_length, frequency_ordinals, frequencies
+FROM pool
+JOIN memories ON memories.tenant_id = $1 AND memories.number = pool.number
+LEFT JOIN neighbours ON neighbours.later = pool.number
+LEFT JOIN LATERAL (
+    SELECT memory_id,
+        CASE WHEN embedding_model = memories.embedding_model
+            THEN round(least(greatest(1 - (embedding <=> memories.embedding), -1), 1) * 1e6) / 1e6
+        END AS likeness
+    FROM memories AS before
+    WHERE tenant_id = $1 AND number = neighbours.earlier
+) AS earlier ON true
+LEFT JOIN counted ON counted.number = pool.number
+-- The tenant's counts go with one of the rows; with each they would take as long as the rest.
+LEFT JOIN corpus ON pool.number = (SELECT min(number) FROM pool)
+LEFT JOIN (
+    SELECT array_agg(ordinal) AS frequency_ordinals, array_agg(memories) AS frequencies
+    FROM frequency
+) AS found ON corpus.memories IS NOT NULL
 
 -- name: get
 SELECT
-    memory_id, layer, scope, kind, content, source_path, created_at, metadata,
-    NULL::double precision AS similarity
+    memory_id, layer, scope, kind, content, source_path, created_at, metadata, importance,
+    {remaining_confidence} AS confidence, last_referenced_at
 FROM memories
 WHERE {visible}
     AND memory_id = ANY ($7::text[])
@@ -76,3 +269,6 @@ VALUES ($1, $2)
 ON CONFLICT (tenant_id) DO UPDATE SET
     overrides = (tenant_overrides.overrides || excluded.overrides) - $3::text[]
 RETURNING overrides
+
+-- name: index_vectors
+SELECT index_vectors($1, $2)

@@ -4,6 +4,7 @@ import json
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from datetime import datetime
+from functools import cache
 from itertools import groupby
 from typing import Any
 
@@ -14,11 +15,13 @@ from pydantic import JsonValue
 from models import TenantOverrides
 from storage.overrides import read_overrides, split_changes
 from storage.postgres.migrate import applied_version
+from storage.postgres.rows import found, memory_row, posting_columns
 from storage.protocol import (
     Change,
-    Embedding,
     Filter,
+    Found,
     Hit,
+    Sought,
     StoreError,
     StoreUnavailableError,
     last_of_each_memory,
@@ -39,11 +42,18 @@ _PASSING = (
 )
 
 
+EXACT_UP_TO = 5_000
+"""Tenants with more memories are searched through an index; see docs/decisions.md for the times."""
+
+INDEX_TIMEOUT_S = 3_600.0
+
+
 class PostgresStore:
     """Memories in PostgreSQL, read and written as a role that row-level security binds."""
 
     def __init__(self, pool: Any) -> None:
         self._pool = pool
+        self._indexed: set[tuple[str, int]] = set()
 
     @classmethod
     async def open(cls, url: str, *, connections: int = 8) -> "PostgresStore":
@@ -60,6 +70,9 @@ class PostgresStore:
                     "role": "memstream_app",
                     "search_path": "memstream,public",
                     "application_name": "memstream",
+                    # Filters are applied while an index is scanned, until enough pass them.
+                    "hnsw.iterative_scan": "relaxed_order",
+                    "hnsw.max_scan_tuples": "1000000",
                 },
             )
         except _PASSING as error:
@@ -69,20 +82,35 @@ class PostgresStore:
     async def apply(self, changes: Sequence[Change]) -> None:
         """Apply the changes in order, in one transaction, each event once."""
         by_tenant = sorted(changes, key=lambda change: change.item.tenant_id)
+        sizes: dict[str, int] = {}
         async with self._transaction() as connection:
             for tenant_id, group in groupby(by_tenant, lambda change: change.item.tenant_id):
                 await connection.execute(_SQL["enter_tenant"], tenant_id)
-                await _apply_to_tenant(connection, tenant_id, list(group))
+                sizes[tenant_id] = await _apply_to_tenant(connection, tenant_id, list(group))
+        await self._index_large(changes, sizes)
 
-    async def nearest(
-        self, tenant_id: str, query: Embedding, among: Filter, limit: int
-    ) -> list[Hit]:
-        """Return the tenant's memories nearest to the query, best first."""
-        return await self._hits("nearest", tenant_id, among, query.vector, query.model, limit)
+    async def find(self, tenant_id: str, sought: Sought, among: Filter) -> Found:
+        """Return those of the tenant's memories that may answer the query."""
+        vector, model = (
+            (sought.embedding.vector, sought.embedding.model) if sought.embedding else (None, None)
+        )
+        asked = sought.asked
+        async with self._tenant(tenant_id) as connection:
+            rows = await connection.fetch(
+                _find(1 if vector is None else vector.shape[0]),
+                *_parameters(tenant_id, among),
+                *(vector, model, asked.terms, asked.parts, asked.scraps),
+                *(sought.best, sought.around, EXACT_UP_TO),
+            )
+        return found(rows, asked)
 
     async def get(self, tenant_id: str, memory_ids: Sequence[str], among: Filter) -> list[Hit]:
         """Return those of the tenant's memories that there are, in the order asked for."""
-        return await self._hits("get", tenant_id, among, list(memory_ids))
+        async with self._tenant(tenant_id) as connection:
+            rows = await connection.fetch(
+                _SQL["get"], *_parameters(tenant_id, among), list(memory_ids)
+            )
+        return [Hit(*row) for row in rows]
 
     async def refer(
         self, tenant_id: str, request_id: str, memory_ids: Sequence[str], at: datetime
@@ -114,16 +142,20 @@ class PostgresStore:
             merged = await connection.fetchval(_SQL["override"], tenant_id, kept, removed)
             return read_overrides(tenant_id, merged)
 
-    async def _hits(
-        self, statement: str, tenant_id: str, among: Filter, *arguments: Any
-    ) -> list[Hit]:
-        async with self._tenant(tenant_id) as connection:
-            rows = await connection.fetch(
-                _SQL[statement],
-                *(tenant_id, among.at, among.layers, among.scope),
-                *(among.min_confidence, among.metadata, *arguments),
-            )
-        return [Hit(**row) for row in rows]
+    async def _index_large(self, changes: Sequence[Change], sizes: Mapping[str, int]) -> None:
+        """Index the vectors of tenants that have become too large to compare with each."""
+        large = {
+            (change.item.tenant_id, change.embedding.vector.shape[0])
+            for change in changes
+            if change.embedding is not None and sizes[change.item.tenant_id] > EXACT_UP_TO
+        }
+        for tenant_id, dimensions in sorted(large - self._indexed):
+            async with self._transaction() as connection:
+                # Writers of this partition wait meanwhile, which for a large one takes minutes.
+                await connection.execute(
+                    _SQL["index_vectors"], tenant_id, dimensions, timeout=INDEX_TIMEOUT_S
+                )
+            self._indexed.add((tenant_id, dimensions))
 
     async def ping(self) -> None:
         """Return if the database answers."""
@@ -180,27 +212,40 @@ async def _unseen(
     return {row["event_id"] for row in rows}
 
 
-async def _apply_to_tenant(connection: Any, tenant_id: str, changes: Sequence[Change]) -> None:
+async def _apply_to_tenant(connection: Any, tenant_id: str, changes: Sequence[Change]) -> int:
+    """Apply changes and return how many memories the tenant has then."""
+    await connection.execute(_SQL["take_turn"], tenant_id)
     seen_at = {change.item.event_id: change.received_at for change in changes}
     new = await _unseen(connection, tenant_id, "items", seen_at)
     last = last_of_each_memory([change for change in changes if change.item.event_id in new])
     gone = [change.item.memory_id for change in last if change.item.op == "delete"]
+    written = [change for change in last if change.item.op == "upsert"]
+    await connection.execute(
+        _SQL["forget_words"], tenant_id, [change.item.memory_id for change in last]
+    )
     if gone:
         await connection.execute(_SQL["delete_memories"], tenant_id, gone)
-    await connection.executemany(
-        _SQL["upsert_memory"], [_row(change) for change in last if change.item.op == "upsert"]
+    await connection.executemany(_SQL["upsert_memory"], [memory_row(one) for one in written])
+    memories: int = await connection.fetchval(
+        _SQL["remember_words"],
+        tenant_id,
+        [change.item.memory_id for change in written],
+        *posting_columns(written),
     )
+    return memories
 
 
-def _row(change: Change) -> tuple[Any, ...]:
-    item, embedding = change.item, change.embedding
+def _parameters(tenant_id: str, among: Filter) -> tuple[Any, ...]:
     return (
-        *(item.tenant_id, item.memory_id, item.layer, item.scope, item.kind, item.content),
-        *(item.importance, item.confidence, item.decay_rate, item.session_id, item.position),
-        *(item.entities or {}, item.source_path, item.metadata or {}),
-        *(change.created_at, item.last_confirmed_at or change.created_at),
-        *((embedding.model, embedding.vector) if embedding else (None, None)),
+        *(tenant_id, among.at, among.layers, among.scope),
+        *(among.min_confidence, among.metadata),
     )
+
+
+@cache
+def _find(dimensions: int) -> str:
+    """Return the statement for vectors of that length, which an index must be told."""
+    return _SQL["find"].replace(":dimensions", str(dimensions))
 
 
 def _unreachable(error: BaseException) -> StoreUnavailableError:

@@ -10,9 +10,9 @@ UPDATE changes SET last = last + 1 RETURNING last
 INSERT INTO memories (
     tenant_id, memory_id, change, layer, scope, kind, content, importance, confidence, decay_rate,
     session_id, position, entities, source_path, metadata, created_at, last_confirmed_at,
-    embedding_model, embedding
+    embedding_model, embedding, length, title, folded, flat, place
 )
-VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
 ON CONFLICT (tenant_id, memory_id) DO UPDATE SET
     change = excluded.change, deleted = 0,
     layer = excluded.layer, scope = excluded.scope, kind = excluded.kind,
@@ -22,32 +22,38 @@ ON CONFLICT (tenant_id, memory_id) DO UPDATE SET
     entities = excluded.entities, source_path = excluded.source_path,
     metadata = excluded.metadata, created_at = excluded.created_at,
     last_confirmed_at = excluded.last_confirmed_at,
-    embedding_model = excluded.embedding_model, embedding = excluded.embedding
+    embedding_model = excluded.embedding_model, embedding = excluded.embedding,
+    length = excluded.length, title = excluded.title, folded = excluded.folded,
+    flat = excluded.flat, place = excluded.place
+RETURNING id
 
 -- name: delete_memory
 UPDATE memories SET
     change = ?, deleted = 1, content = '', session_id = NULL, entities = '{}', source_path = NULL,
     metadata = '{}', embedding_model = NULL, embedding = NULL, reference_count = 0,
-    last_referenced_at = NULL
+    last_referenced_at = NULL, title = '', folded = '', flat = ''
 WHERE tenant_id = ? AND memory_id = ?
+RETURNING id
 
 -- name: changed_since
 SELECT
     id, memory_id, layer, scope, kind, confidence, decay_rate, created_at, last_confirmed_at,
-    change, embedding_model, embedding
+    session_id, place, length, flat, change, deleted, embedding_model, embedding
 FROM memories
 WHERE tenant_id = ? AND change > ?
 ORDER BY change
 
+-- name: hit_columns
+id, memory_id, layer, scope, kind, content, source_path, created_at, metadata, importance,
+    confidence, decay_rate, last_confirmed_at, last_referenced_at, title
+
 -- name: memories_by_row
-SELECT id, memory_id, layer, scope, kind, content, source_path, created_at, metadata
+SELECT {hit_columns}
 FROM memories
 WHERE tenant_id = ? AND id IN (SELECT value FROM json_each(?)) AND NOT deleted
 
 -- name: memories_by_id
-SELECT
-    id, memory_id, layer, scope, kind, content, source_path, created_at, metadata,
-    confidence, decay_rate, last_confirmed_at
+SELECT {hit_columns}
 FROM memories
 WHERE tenant_id = ? AND memory_id IN (SELECT value FROM json_each(?)) AND NOT deleted
 
@@ -72,3 +78,47 @@ SELECT overrides FROM tenant_overrides WHERE tenant_id = ?
 INSERT INTO tenant_overrides (tenant_id, overrides)
 VALUES (?, ?)
 ON CONFLICT (tenant_id) DO UPDATE SET overrides = excluded.overrides
+
+-- name: number_tenant
+INSERT INTO tenants (tenant_id) VALUES (?) ON CONFLICT DO NOTHING
+
+-- name: tenant_number
+SELECT number FROM tenants WHERE tenant_id = ?
+
+-- name: has_full_text
+SELECT count(*) FROM sqlite_master WHERE name = 'words'
+
+-- name: make_words
+CREATE VIRTUAL TABLE words USING fts5 (terms, detail = none, tokenize = 'unicode61')
+
+-- name: make_parts
+CREATE VIRTUAL TABLE parts USING fts5 (folded, tokenize = 'trigram')
+
+-- name: every_memory
+SELECT id, tenant_id, content FROM memories WHERE NOT deleted
+
+-- name: remember_words
+INSERT INTO words (rowid, terms) VALUES (?, ?)
+
+-- name: remember_parts
+INSERT INTO parts (rowid, folded) VALUES (?, ?)
+
+-- name: forget_words
+DELETE FROM words WHERE rowid = ?
+
+-- name: forget_parts
+DELETE FROM parts WHERE rowid = ?
+
+-- name: with_words
+SELECT rowid FROM words WHERE words MATCH ?
+
+-- name: with_parts
+SELECT memories.id, memories.folded
+FROM parts JOIN memories ON memories.id = parts.rowid
+WHERE parts MATCH ? AND memories.tenant_id = ? AND NOT deleted
+
+-- name: with_any
+SELECT id, folded
+FROM memories
+WHERE tenant_id = ? AND NOT deleted
+    AND EXISTS (SELECT 1 FROM json_each(?) WHERE instr(folded, value) > 0)

@@ -2,32 +2,33 @@
 
 import asyncio
 import json
-import math
 import sqlite3
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
-from datetime import UTC, datetime
+from datetime import datetime
 from pathlib import Path
 from typing import Any, TypeVar
 
-import numpy as np
 from pydantic import JsonValue
 
 from models import TenantOverrides
-from models.memories import GLOBAL_SCOPE
 from storage.overrides import read_overrides, split_changes
 from storage.protocol import (
-    MAX_FADING,
     Change,
-    Embedding,
     Filter,
+    Found,
     Hit,
+    Sought,
     StoreUnavailableError,
     last_of_each_memory,
 )
 from storage.sqlite.containment import contains
-from storage.sqlite.vectors import DAY_S, Row, TenantVectors
+from storage.sqlite.full_text import Matches, Words
+from storage.sqlite.hits import found_hit, memory_row, plain_hit, row_fits
+from storage.sqlite.index import TenantIndex
+from storage.sqlite.pool import Pool
+from storage.sqlite.rows import Row, as_text
 from storage.statements import migrations, statements
 
 _SQL = statements("storage.sqlite")
@@ -41,15 +42,19 @@ T = TypeVar("T")
 class SqliteStore:
     """Memories in one file; all its work is done in one thread, so nothing needs a lock."""
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, full_text: bool) -> None:
         self._path = path
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="sqlite")
-        self._vectors: dict[tuple[str, str], TenantVectors] = {}
+        self._indexes: dict[tuple[str, str | None], TenantIndex] = {}
+        self._full_text = full_text
 
     @classmethod
-    async def open(cls, path: Path) -> "SqliteStore":
-        """Open the file, creating it or bringing its schema up to date where needed."""
-        store = cls(path)
+    async def open(cls, path: Path, *, full_text: bool = True) -> "SqliteStore":
+        """Open the file, creating it or bringing its schema up to date where needed.
+
+        Without full text, as where SQLite has no FTS5, words are looked for one memory at a time.
+        """
+        store = cls(path, full_text)
         await store._run(store._connect)
         return store
 
@@ -57,11 +62,9 @@ class SqliteStore:
         """Apply the changes in order, in one transaction, each event once."""
         await self._run(lambda: self._apply(changes))
 
-    async def nearest(
-        self, tenant_id: str, query: Embedding, among: Filter, limit: int
-    ) -> list[Hit]:
-        """Return the tenant's memories nearest to the query, best first."""
-        return await self._run(lambda: self._nearest(tenant_id, query, among, limit))
+    async def find(self, tenant_id: str, sought: Sought, among: Filter) -> Found:
+        """Return those of the tenant's memories that may answer the query."""
+        return await self._run(lambda: self._find(tenant_id, sought, among))
 
     async def get(self, tenant_id: str, memory_ids: Sequence[str], among: Filter) -> list[Hit]:
         """Return those of the tenant's memories that there are, in the order asked for."""
@@ -112,6 +115,9 @@ class SqliteStore:
         # and those items come again because their offsets are committed later.
         self._database.execute("PRAGMA synchronous = NORMAL")
         self._migrate()
+        self._words = Words(self._database, self._full_text)
+        with self._transaction():
+            self._words.set_up()
 
     def _migrate(self) -> None:
         # The write lock is held from reading the version on: processes migrate one by one.
@@ -147,27 +153,52 @@ class SqliteStore:
                 self._write(change, number)
 
     def _is_new(self, tenant_id: str, consumer: str, event_id: str, at: datetime) -> bool:
-        seen = (tenant_id, consumer, event_id, _text(at))
+        seen = (tenant_id, consumer, event_id, as_text(at))
         return self._database.execute(_SQL["mark_seen"], seen).rowcount == 1
 
     def _write(self, change: Change, number: int) -> None:
         item = change.item
         if item.op == "delete":
-            self._database.execute(_SQL["delete_memory"], (number, item.tenant_id, item.memory_id))
+            deleted = (number, item.tenant_id, item.memory_id)
+            for (row_id,) in self._database.execute(_SQL["delete_memory"], deleted).fetchall():
+                self._words.forget(row_id)
         else:
-            self._database.execute(_SQL["upsert_memory"], _row(change, number))
+            written = self._database.execute(_SQL["upsert_memory"], memory_row(change, number))
+            self._words.remember(written.fetchone()[0], item.tenant_id, item.content or "")
 
-    def _nearest(self, tenant_id: str, query: Embedding, among: Filter, limit: int) -> list[Hit]:
-        vectors = self._up_to_date(tenant_id, query.model)
+    def _find(self, tenant_id: str, sought: Sought, among: Filter) -> Found:
+        embedding = sought.embedding
+        index = self._up_to_date(tenant_id, embedding.model if embedding else None)
         row_ids = None if among.metadata is None else self._containing(tenant_id, among.metadata)
-        found = dict(vectors.nearest(query.vector, among, row_ids, limit))
-        rows = self._select("memories_by_row", tenant_id, list(found))
-        by_row = {row[0]: _hit(row, found[row[0]]) for row in rows}
-        return [by_row[row_id] for row_id in found if row_id in by_row]
+        visible = index.visible(among, row_ids)
+        matches = self._words.match(tenant_id, sought.asked, index)
+        best = matches.best(index, visible, sought.best)
+        if embedding is not None:
+            best += index.nearest(embedding.vector, visible, sought.best)
+        pool = Pool(index, dict.fromkeys(best))
+        if sought.around:
+            pool.look_around(visible)
+        return Found(
+            hits=self._hits(tenant_id, pool, sought, matches, among),
+            frequencies=matches.frequencies,
+            memories=len(index.rows),
+            mean_length=index.mean_length,
+        )
+
+    def _hits(
+        self, tenant_id: str, pool: Pool, sought: Sought, matches: Matches, among: Filter
+    ) -> list[Hit]:
+        query = sought.embedding.vector if sought.embedding else None
+        known = {
+            row.row_id: (similarity, row.length, row.session_id, matches.counts_of(place), *before)
+            for place, row, similarity, before in pool.members(query)
+        }
+        rows = self._select("memories_by_row", tenant_id, list(known))
+        return [found_hit(row, among.at, *known[row[0]]) for row in rows]
 
     def _get(self, tenant_id: str, memory_ids: Sequence[str], among: Filter) -> list[Hit]:
         rows = self._select("memories_by_id", tenant_id, list(memory_ids))
-        by_id = {row[1]: _hit(row[:9], None) for row in rows if _fits(row, among)}
+        by_id = {row[1]: plain_hit(row, among.at) for row in rows if row_fits(row, among)}
         return [by_id[memory_id] for memory_id in dict.fromkeys(memory_ids) if memory_id in by_id]
 
     def _refer(
@@ -176,7 +207,7 @@ class SqliteStore:
         with self._transaction():
             if self._is_new(tenant_id, "references", request_id, at):
                 self._database.execute(
-                    _SQL["refer"], (_text(at), tenant_id, json.dumps(list(memory_ids)))
+                    _SQL["refer"], (as_text(at), tenant_id, json.dumps(list(memory_ids)))
                 )
 
     def _references(
@@ -208,17 +239,17 @@ class SqliteStore:
         rows = self._database.execute(_SQL["metadata"], (tenant_id,))
         return {row_id for row_id, text in rows if contains(json.loads(text), metadata)}
 
-    def _up_to_date(self, tenant_id: str, model: str) -> TenantVectors:
-        vectors = self._vectors.setdefault((tenant_id, model), TenantVectors())
-        changed = self._database.execute(_SQL["changed_since"], (tenant_id, vectors.change))
-        for *columns, change, of, blob in changed:
+    def _up_to_date(self, tenant_id: str, model: str | None) -> TenantIndex:
+        index = self._indexes.setdefault((tenant_id, model), TenantIndex())
+        changed = self._database.execute(_SQL["changed_since"], (tenant_id, index.change))
+        for *columns, change, deleted, of, blob in changed:
             row = Row(*columns)
-            if of == model:
-                vectors.put(row, np.frombuffer(blob, np.float32))
+            if deleted:
+                index.remove(row.row_id)
             else:
-                vectors.remove(row.row_id)
-            vectors.change = change
-        return vectors
+                index.put(row, blob if of == model else None)
+            index.change = change
+        return index
 
 
 def _split(script: str) -> Iterator[str]:
@@ -229,40 +260,3 @@ def _split(script: str) -> Iterator[str]:
         if sqlite3.complete_statement(statement):
             yield statement
             statement = ""
-
-
-def _row(change: Change, number: int) -> tuple[Any, ...]:
-    item, embedding = change.item, change.embedding
-    return (
-        *(item.tenant_id, item.memory_id, number, item.layer, item.scope, item.kind),
-        *(item.content, item.importance, item.confidence, item.decay_rate, item.session_id),
-        *(item.position, json.dumps(item.entities or {}), item.source_path),
-        *(json.dumps(item.metadata or {}), _text(change.created_at)),
-        _text(item.last_confirmed_at or change.created_at),
-        *((embedding.model, embedding.vector.tobytes()) if embedding else (None, None)),
-    )
-
-
-def _hit(row: tuple[Any, ...], similarity: float | None) -> Hit:
-    _, memory_id, layer, scope, kind, content, source_path, created_at, metadata = row
-    return Hit(
-        *(memory_id, layer, scope, kind, content, source_path),
-        *(datetime.fromisoformat(created_at), json.loads(metadata), similarity),
-    )
-
-
-def _fits(row: tuple[Any, ...], among: Filter) -> bool:
-    _, _, layer, scope, kind, *_, metadata, confidence, decay_rate, confirmed_at = row
-    days = max((among.at - datetime.fromisoformat(confirmed_at)).total_seconds() / DAY_S, 0)
-    shared = scope == GLOBAL_SCOPE and kind != "episode"
-    return (
-        (among.layers is None or layer in among.layers)
-        and (among.scope is None or scope == among.scope or shared)
-        and confidence * math.exp(-min(decay_rate * days, MAX_FADING)) >= among.min_confidence
-        and (among.metadata is None or contains(json.loads(metadata), among.metadata))
-    )
-
-
-def _text(moment: datetime) -> str:
-    # One zone and a fixed width, so that text sorts as time does.
-    return moment.astimezone(UTC).isoformat(timespec="microseconds")

@@ -11,7 +11,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from models import Item
-from storage import Change, Embedding, Filter, StoreError, StoreUnavailableError
+from storage import (
+    Asked,
+    Change,
+    Embedding,
+    Filter,
+    Sought,
+    StoreError,
+    StoreUnavailableError,
+)
 from storage.postgres import PostgresStore
 from storage.sqlite import SqliteStore
 from storage.sqlite.containment import contains
@@ -36,7 +44,11 @@ def change(memory_id, embedding=None, *, at=NOON, event_id=None, **fields) -> Ch
 
 
 async def nearest(store, query, tenant="acme", limit=10, at=NOON, **filters):
-    return await store.nearest(tenant, query, Filter(at=at, **filters), limit)
+    sought = Sought(Asked(()), query, best=limit)
+    brought = await store.find(tenant, sought, Filter(at=at, **filters))
+    return sorted(
+        brought.hits, key=lambda hit: (-hit.similarity, -hit.created_at.timestamp(), hit.memory_id)
+    )
 
 
 async def found(store, query, **options):

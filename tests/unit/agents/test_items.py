@@ -6,7 +6,7 @@ import pytest
 from agents import patience
 from agents.items import ItemsAgent
 from retrieval.ingest import Ingest
-from storage import Embedding, Filter, StoreUnavailableError
+from storage import Asked, Embedding, Filter, Sought, StoreUnavailableError
 from tests.unit.agents.conftest import NOON, WordEmbedder, delivery
 
 
@@ -26,7 +26,8 @@ def agent(store, dead_letters):
 
 async def stored(store, query="cat"):
     (vector,) = await WordEmbedder().embed([query])
-    hits = await store.nearest("acme", Embedding("words", vector), Filter(at=NOON), 9)
+    sought = Sought(Asked(()), Embedding("words", vector), best=9)
+    hits = (await store.find("acme", sought, Filter(at=NOON))).hits
     return {hit.memory_id for hit in hits}
 
 

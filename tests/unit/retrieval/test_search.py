@@ -6,34 +6,44 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from models import SearchRequest
+from models import SearchRequest, TenantOverrides
 from retrieval.search import Search
-from storage import Hit
+from storage import Found, Hit
 from tests.unit.agents.conftest import WordEmbedder
 
 NOON = datetime(2026, 11, 16, 12, tzinfo=UTC)
+BY_RANK_ABOVE_07 = 27
+"""61 / (60 + 27) is the last score of a rank that is not below the default threshold of 0.7."""
 LAYERS = ("agent", "user", "session", "project", "team", "org", "company")
 
 
 class FoundStore:
     """A store that has found what it is told, and remembers what it was asked."""
 
-    def __init__(self, hits):
+    def __init__(self, hits, overrides):
         self._hits = hits
+        self._overrides = overrides
 
-    async def nearest(self, tenant_id, query, among, limit):
-        self.among = among
-        return sorted(self._hits, key=lambda hit: -hit.similarity)[:limit]
+    async def find(self, tenant_id, sought, among):
+        self.sought, self.among = sought, among
+        width = max((len(hit.counts) for hit in self._hits), default=0)
+        having = [sum(bool(hit.counts[n]) for hit in self._hits) for n in range(width)]
+        return Found(self._hits, having, memories=max(len(self._hits), 1), mean_length=5.0)
+
+    async def overrides(self, tenant_id):
+        return TenantOverrides.model_validate(self._overrides)
 
 
-def hit(memory_id, similarity, layer="user", source_path=None, created_at=NOON):
+def hit(memory_id, similarity, layer="user", source_path=None, created_at=NOON, **fields):
+    given = {"importance": 5.0, "confidence": 1.0, "last_referenced_at": None, "length": 5}
     return Hit(
-        *(memory_id, layer, "global", "fact", "content", source_path, created_at, {}, similarity)
+        *(memory_id, layer, "global", "fact", "content", source_path, created_at, {}),
+        **given | {"similarity": similarity} | fields,
     )
 
 
-async def search(hits, **fields):
-    store = FoundStore(hits)
+async def search(hits, overrides=None, **fields):
+    store = FoundStore(hits, overrides or {})
     given = {"request_id": "r", "tenant_id": "t", "session_id": "s", "query": "cat"} | fields
     request = SearchRequest.model_validate(given)
     result = await Search(store, WordEmbedder(), lambda: NOON).answer(request)
@@ -95,6 +105,6 @@ async def test_scores_lie_between_0_and_1_and_fall(similarities, mode, limit):
     hits = [hit(f"m{n}", value) for n, value in enumerate(similarities)]
     results, _ = await search(hits, mode=mode, limit=limit)
     scores = [found.score for found in results]
-    assert len(scores) == min(limit, len(hits))
+    assert len(scores) == min(limit, len(hits), limit if mode == "semantic" else BY_RANK_ABOVE_07)
     assert scores == sorted(scores, reverse=True)
     assert all(0 <= score <= 1 for score in scores)

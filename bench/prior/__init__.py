@@ -1,0 +1,1 @@
+"""Fits the weights that every tenant's ranker starts from."""

@@ -1,0 +1,98 @@
+"""How what was found by meaning and by words becomes one list, every score in [0, 1]."""
+
+import math
+from collections.abc import Iterable, Mapping
+from datetime import datetime
+from typing import NamedTuple
+
+from models.tenants import FusionWeights
+from retrieval.dated import freshness
+from retrieval.ranking import Evidence, features, rank
+from storage import Hit
+
+RANK_OFFSET = 60
+"""The k of reciprocal rank fusion; the learned order is scored on the same scale."""
+
+LEAST_FRESHNESS = 1e-300
+"""A file of the Middle Ages has no logarithm of its freshness left."""
+
+
+class Scored(NamedTuple):
+    """A hit and its score."""
+
+    hit: Hit
+    score: float
+
+
+def in_order(scored: Iterable[Scored]) -> list[Scored]:
+    """Return hits by score, ties newest first and then by id."""
+    ordered = sorted(scored, key=lambda one: one.hit.memory_id)
+    ordered.sort(key=lambda one: (one.score, one.hit.created_at), reverse=True)
+    return ordered
+
+
+def faded(scored: Iterable[Scored], at: datetime) -> list[Scored]:
+    """Return hits in order once those of dated files have lost what their age takes."""
+    return in_order(Scored(hit, score * freshness(hit.source_path, at)) for hit, score in scored)
+
+
+def by_meaning(evidence: Evidence) -> list[Scored]:
+    """Return what has a vector, by its cosine."""
+    return [
+        Scored(hit, max(hit.similarity, 0.0)) for hit in evidence.hits if hit.similarity is not None
+    ]
+
+
+def by_words(evidence: Evidence) -> list[Scored]:
+    """Return what has one of the words, by BM25 on a scale that ends at 1."""
+    scores = evidence.bm25
+    pairs = zip(evidence.hits, (scores / (1 + scores)).tolist(), strict=True)
+    return [Scored(hit, score) for hit, score in pairs if score > 0]
+
+
+def by_ranks(evidence: Evidence, limit: int) -> list[Scored]:
+    """Return reciprocal rank fusion of the best of both sides, divided by its maximum."""
+    sides = [
+        {one.hit.memory_id: rank for rank, one in enumerate(in_order(side)[:limit], start=1)}
+        for side in (by_meaning(evidence), by_words(evidence))
+    ]
+    highest, missing = 2 / (RANK_OFFSET + 1), limit + 1
+    return [
+        Scored(hit, sum(1 / (RANK_OFFSET + rank) for rank in ranks) / highest)
+        for hit in evidence.hits
+        if min(ranks := [side.get(hit.memory_id, missing) for side in sides]) < missing
+    ]
+
+
+def by_weights(evidence: Evidence, weights: FusionWeights, has_meaning: bool) -> list[Scored]:
+    """Return the weighted mean of both sides; without an embedder there is only one."""
+    vector = weights.vector if has_meaning else 0.0
+    keyword = weights.keyword if vector else 1.0
+    worded = {one.hit.memory_id: one.score for one in by_words(evidence)}
+    return [
+        Scored(
+            hit,
+            (vector * max(hit.similarity or 0.0, 0.0) + keyword * worded.get(hit.memory_id, 0.0))
+            / (vector + keyword),
+        )
+        for hit in evidence.hits
+        if hit.similarity is not None or hit.memory_id in worded
+    ]
+
+
+def by_recipe(
+    evidence: Evidence, query: str, best: int, weights: Mapping[str, float], at: datetime
+) -> list[Scored]:
+    """Return the learned order, scored by rank on the scale of reciprocal rank fusion."""
+    if not evidence.hits:
+        return []
+    odds = rank(features(evidence, query, best), weights).tolist()
+    # The ranker's scores are logarithms of odds: fading divides the odds.
+    ordered = in_order(
+        Scored(hit, each + math.log(max(freshness(hit.source_path, at), LEAST_FRESHNESS)))
+        for hit, each in zip(evidence.hits, odds, strict=True)
+    )
+    return [
+        Scored(one.hit, (RANK_OFFSET + 1) / (RANK_OFFSET + place))
+        for place, one in enumerate(ordered, start=1)
+    ]

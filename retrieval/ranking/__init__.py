@@ -1,0 +1,7 @@
+"""The learned recipe: a memory's score is a weighted sum of cheap features."""
+
+from retrieval.ranking.evidence import Evidence
+from retrieval.ranking.features import FEATURES, GROUPS, features
+from retrieval.ranking.ranker import PRIOR, rank
+
+__all__ = ["FEATURES", "GROUPS", "PRIOR", "Evidence", "features", "rank"]

@@ -1,0 +1,25 @@
+"""The order of the learned recipe."""
+
+import json
+from collections.abc import Mapping
+from importlib.resources import files
+
+import numpy as np
+
+from retrieval.ranking.evidence import Column
+from retrieval.ranking.features import FEATURES
+
+PRIOR: Mapping[str, float] = json.loads(
+    files("retrieval.ranking").joinpath("prior.json").read_text(encoding="utf-8")
+)
+"""The weights every tenant starts from, fitted by ``python -m bench.prior``."""
+
+SCORE_DIGITS = 9
+"""Scores are compared to this many digits: beyond, only the order of additions shows."""
+
+
+def rank(rows: Column, weights: Mapping[str, float]) -> Column:
+    """Return the score of each row of features; a feature without a weight does not count."""
+    vector = np.array([weights.get(name, 0.0) for name in FEATURES])
+    scores: Column = (rows @ vector).round(SCORE_DIGITS)
+    return scores

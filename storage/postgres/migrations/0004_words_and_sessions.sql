@@ -1,0 +1,79 @@
+-- What keyword search and ranking need, beside the memories and behind the same wall.
+
+-- A short name for a memory: every word of it has a row below.
+CREATE SEQUENCE memory_numbers;
+ALTER TABLE memories ADD COLUMN number bigint NOT NULL DEFAULT nextval('memory_numbers');
+-- Its stems, made by the service so that every store has the same; they say which postings are its.
+ALTER TABLE memories ADD COLUMN search_vector tsvector;
+-- How many words it has, what stands before its first colon, and its text without differences of
+-- case, for what is not found by words.
+ALTER TABLE memories ADD COLUMN length integer NOT NULL DEFAULT 0;
+ALTER TABLE memories ADD COLUMN title text NOT NULL DEFAULT '';
+ALTER TABLE memories ADD COLUMN folded text NOT NULL DEFAULT '';
+-- Its place in its session: its position, or the time it was written if it has none.
+ALTER TABLE memories ADD COLUMN place bigint NOT NULL DEFAULT 0;
+
+CREATE UNIQUE INDEX memories_number ON memories (tenant_id, number);
+CREATE INDEX memories_session ON memories (tenant_id, session_id, place, memory_id COLLATE "C")
+    WHERE session_id IS NOT NULL;
+
+-- Which memories have a term, and how often. Under row-level security PostgreSQL does not use a GIN
+-- index for @@, which is not leakproof; equality of text is, so this B-tree is used as it should be.
+CREATE TABLE postings (
+    tenant_id text NOT NULL,
+    term text COLLATE "C" NOT NULL,
+    number bigint NOT NULL,
+    occurrences integer NOT NULL,
+    length integer NOT NULL,
+    PRIMARY KEY (tenant_id, term, number) INCLUDE (occurrences, length)
+);
+
+-- How many memories a tenant has, and how many words in all. Its row is also what the writers of a
+-- tenant take turns by.
+CREATE TABLE corpora (
+    tenant_id text PRIMARY KEY,
+    memories bigint NOT NULL,
+    length bigint NOT NULL
+);
+
+ALTER TABLE postings ENABLE ROW LEVEL SECURITY;
+ALTER TABLE postings FORCE ROW LEVEL SECURITY;
+CREATE POLICY tenant_wall ON postings
+    USING (tenant_id = current_setting('app.tenant_id', true))
+    WITH CHECK (tenant_id = current_setting('app.tenant_id', true));
+
+ALTER TABLE corpora ENABLE ROW LEVEL SECURITY;
+ALTER TABLE corpora FORCE ROW LEVEL SECURITY;
+CREATE POLICY tenant_wall ON corpora
+    USING (tenant_id = current_setting('app.tenant_id', true))
+    WITH CHECK (tenant_id = current_setting('app.tenant_id', true));
+
+GRANT SELECT, INSERT, UPDATE, DELETE ON postings, corpora TO memstream_app;
+GRANT USAGE ON SEQUENCE memory_numbers TO memstream_app;
+
+-- Builds the index for approximate search over vectors of one length in the partition that a tenant
+-- is in, if it is not there yet. Only owners may create an index, so it runs as the owner.
+CREATE FUNCTION index_vectors(tenant text, dimensions integer) RETURNS void
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = memstream, public AS $$
+DECLARE
+    partition regclass;
+BEGIN
+    -- Which partition a row would go to is what its own constraint says.
+    SELECT inhrelid::regclass INTO STRICT partition
+    FROM pg_inherits
+    JOIN pg_class ON pg_class.oid = inhrelid
+    JOIN pg_partitioned_table ON partrelid = inhparent
+    WHERE inhparent = 'memstream.memories'::regclass
+        AND satisfies_hash_partition(
+            inhparent, 16, substring(relname FROM '\d+$')::integer, tenant
+        );
+    EXECUTE format(
+        'CREATE INDEX IF NOT EXISTS %I ON %s USING hnsw '
+        '((CASE WHEN vector_dims(embedding) = %s THEN embedding::vector(%s) END) vector_cosine_ops)',
+        'memories_vectors_' || substring(partition::text FROM '\d+$') || '_' || dimensions,
+        partition, dimensions, dimensions
+    );
+END
+$$;
+REVOKE ALL ON FUNCTION index_vectors(text, integer) FROM PUBLIC;
+GRANT EXECUTE ON FUNCTION index_vectors(text, integer) TO memstream_app;

@@ -1,0 +1,70 @@
+"""Between what a store is given and gives back, and the rows of the database."""
+
+from collections import Counter
+from collections.abc import Sequence
+from typing import Any
+
+from storage import words
+from storage.protocol import Change, Found, Hit, place_in_session
+from storage.words import Asked
+
+
+def memory_row(change: Change) -> tuple[Any, ...]:
+    """Return the parameters of upsert_memory."""
+    item, embedding, content = change.item, change.embedding, change.item.content or ""
+    terms = words.terms(content)
+    return (
+        *(item.tenant_id, item.memory_id, item.layer, item.scope, item.kind, content),
+        *(item.importance, item.confidence, item.decay_rate, item.session_id, item.position),
+        *(item.entities or {}, item.source_path, item.metadata or {}),
+        *(change.created_at, item.last_confirmed_at or change.created_at),
+        *((embedding.model, embedding.vector) if embedding else (None, None)),
+        *(len(terms), " ".join(words.title(content)), words.folded(content)),
+        *(place_in_session(change), sorted(set(terms))),
+    )
+
+
+def posting_columns(changes: Sequence[Change]) -> tuple[list[str], list[str], list[int]]:
+    """Return memory, term and count of every word of every memory."""
+    postings = [
+        (change.item.memory_id, term, count)
+        for change in changes
+        for term, count in sorted(Counter(words.terms(change.item.content or "")).items())
+    ]
+    return (
+        [memory_id for memory_id, _, _ in postings],
+        [term for _, term, _ in postings],
+        [count for _, _, count in postings],
+    )
+
+
+def found(rows: Sequence[Any], asked: Asked) -> Found:
+    """Return what the statement ``find`` found."""
+    first = next((row for row in rows if row["memories"] is not None), None)
+    if first is None:
+        return Found()
+    ordinals = first["frequency_ordinals"] or []
+    # Scraps are numbered behind the others, and looked for only where nothing else was found.
+    others = len(asked.terms) + len(asked.parts)
+    before, size = (others, len(asked.scraps)) if max(ordinals, default=0) > others else (0, others)
+    nothing = (0,) * size
+
+    def hit(row: Any) -> Hit:
+        *fields, previous, likeness, places, counts, _, _, _, _ = row
+        spread = _spread(places, counts, before, size) if places else nothing
+        return Hit._make((*fields, spread, previous, likeness))
+
+    return Found(
+        hits=[hit(row) for row in rows],
+        frequencies=_spread(ordinals, first["frequencies"] or [], before, size),
+        memories=first["memories"],
+        mean_length=first["mean_length"],
+    )
+
+
+def _spread(ordinals: Sequence[int], values: Sequence[int], before: int, size: int) -> list[int]:
+    """Return the values where their ordinals, counted from 1, say they belong, 0 elsewhere."""
+    spread = [0] * size
+    for ordinal, value in zip(ordinals, values, strict=True):
+        spread[ordinal - before - 1] = value
+    return spread

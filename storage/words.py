@@ -1,0 +1,97 @@
+"""What counts as a word: the same on every store, so that all of them find and rank the same.
+
+Words are compared by their English stems ("runs" is found by "running"); words of other languages
+are left as they are by nearly all of its rules. Chinese, Japanese and Korean are written without
+spaces, so there a query is looked for as a part of the text instead.
+"""
+
+import re
+import unicodedata
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+
+import snowballstemmer
+
+MAX_WORD = 64
+"""Longer words (keys, encoded data) are cut: no index wants a term of kilobytes."""
+MAX_TERMS = 64
+"""So many of a query's words are looked for; a query of 8,192 characters has too many to tell."""
+LEAST_PART = 3
+"""Parts of words are looked for from this length on; shorter ones are in nearly every text."""
+TITLE_WITHIN = 80
+"""A title or a speaker ends with a colon this near to the beginning."""
+
+_WORD = re.compile(r"[^\W_]+(?:'[^\W_]+)?")
+_POSSESSIVE = re.compile(r"'s?$")
+_BRACKETED = re.compile(r"\(.*?\)")
+# Han, kana, bopomofo and hangul: scripts in which a run of letters is not one word.
+_UNSPACED = re.compile(r"[\u1100-\u11ff\u2e80-\u2fdf\u3005-\u3007\u3041-\u31ff\u3400-\u9fff"
+                       r"\uac00-\ud7af\uf900-\ufaff\U00020000-\U0003ffff]+")  # fmt: skip
+_STOP_WORDS = """
+a about after again all am an and any are as at be because been before being between both but by can
+could did do does doing down during each few for from further had has have having he her here him
+his how i if in into is it its just me more most my no nor not now of off on once only or other our
+out over own same she should so some such than that the their them then there these they this those
+through to too under until up very was we were what when where which while who whom why will with
+would you your
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """A query as a store looks for it."""
+
+    terms: tuple[str, ...]
+    """The distinct stems that say something: a text with one of them is found."""
+    parts: tuple[str, ...] = ()
+    """Instead of terms, where words are not written apart: what a text must have, all of it."""
+    scraps: tuple[str, ...] = ()
+    """What is looked for, one by one, when nothing else is found: words and runs, unstemmed."""
+
+
+def folded(text: str) -> str:
+    """Return the text without differences of case and of width."""
+    return unicodedata.normalize("NFKC", text).lower().replace("’", "'")
+
+
+def terms(text: str) -> list[str]:
+    """Return the stems of a text's words, in order."""
+    return [_stem(word) for word in _WORD.findall(folded(text))]
+
+
+def title(content: str) -> list[str]:
+    """Return the stems before the first colon near the start: of a title or a speaker's name."""
+    before, colon, _ = content[:TITLE_WITHIN].partition(":")
+    return terms(_BRACKETED.sub("", before)) if colon else []
+
+
+def asked(query: str) -> Asked:
+    """Return what to look for to answer a query: its stop words only if it has no others."""
+    plain = folded(query)
+    stems = list(dict.fromkeys(terms(query)))
+    telling = [stem for stem in stems if stem not in _stop_stems()] or stems
+    runs = _UNSPACED.findall(plain)
+    words = _WORD.findall(_UNSPACED.sub(" ", plain))
+    long = [word for word in words if len(word) >= LEAST_PART]
+    return Asked(
+        terms=() if runs else tuple(telling[:MAX_TERMS]),
+        parts=_distinct([*runs, *words]) if runs else (),
+        scraps=_distinct([*runs, *long]),
+    )
+
+
+def _distinct(texts: Sequence[str]) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(texts))[:MAX_TERMS]
+
+
+@lru_cache(maxsize=200_000)
+def _stem(word: str) -> str:
+    plain = _POSSESSIVE.sub("", word).replace("'", "")[:MAX_WORD]
+    stemmed: str = snowballstemmer.stemmer("english").stemWord(plain)
+    return stemmed
+
+
+@lru_cache(maxsize=1)
+def _stop_stems() -> frozenset[str]:
+    return frozenset(terms(_STOP_WORDS))
