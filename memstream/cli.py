@@ -239,11 +239,24 @@ def eval_(
     k: Annotated[int, typer.Option(min=1, max=100, help="How many results count.")] = 10,
     route: Annotated[str, typer.Option(help="auto, standard or rlm")] = "auto",
     database: Database = None,
+    baseline: Annotated[
+        bool, typer.Option("--baseline", help="Beside it vector, BM25 and RRF alone.")
+    ] = False,
+    without: Annotated[
+        list[str] | None,
+        typer.Option(help="Rank without this group of features, such as session; repeatable."),
+    ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="As JSON.")] = False,
 ) -> None:
     """Measure retrieval quality on a dataset, in a store of its own."""
     from memstream.evaluation.run import evaluate  # onnxruntime and asyncpg are slow to import
+    from retrieval.ranking import GROUPS
 
+    unknown = set(without or ()) - set(GROUPS)
+    if unknown:
+        raise DatasetError(
+            f"no group of features is called {unknown}; there are {', '.join(GROUPS)}"
+        )
     if route not in ("auto", "standard"):
         raise DatasetError(f"route {route} is not part of this version yet; use auto or standard")
     settings = load_settings(database=database)
@@ -256,7 +269,13 @@ def eval_(
                 tasks[what] = progress.add_task(what)
             progress.update(tasks[what], completed=done, total=total)
 
-        measured = _run(evaluate(read_dataset(dataset), settings, k, advance))
+        measured = _run(
+            evaluate(
+                *(read_dataset(dataset), settings, k, advance),
+                baseline=baseline,
+                without=without or (),
+            )
+        )
     if as_json:
         console.print_json(json.dumps(measured))
     else:

@@ -32,13 +32,19 @@ def show_runtime(runtime: Runtime) -> None:
 
 
 def show_quality(measured: dict[str, Any]) -> None:
-    """Show an evaluation by category."""
+    """Show an evaluation by category, and beside it what other ways find."""
     title = f"{measured['dataset']}: the best {measured['k']} of a search"
-    table = Table("category", "queries", "recall", "all evidence", "MRR", title=title)
+    others: dict[str, dict[str, Any]] = measured.get("baselines", {})
+    table = Table("category", "queries", "recall", "all evidence", "MRR", *others, title=title)
     for name, row in {**measured["by_category"], "all": measured}.items():
-        cells = (f"{row[key]:.3f}" for key in ("recall", "all_evidence", "mrr"))
+        cells = [f"{row[key]:.3f}" for key in ("recall", "all_evidence", "mrr")]
+        for other in others.values():
+            beside = {**other["by_category"], "all": other}[name]
+            cells.append(f"{beside['recall']:.3f} / {beside['all_evidence']:.3f}")
         table.add_row(escape(name), str(row["queries"]), *cells)
     console.print(table)
+    if others:
+        console.print("beside it: recall / all evidence of each way alone")
     console.print(f"a search took {measured['p50_ms']} ms (p50), {measured['p95_ms']} ms (p95)")
 
 

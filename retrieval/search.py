@@ -1,7 +1,7 @@
 """Answers search requests from the store."""
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
 
 from models import ScoredMemory, SearchRequest, SearchResult
@@ -26,11 +26,13 @@ class Search:
         embedder: Embedder | None,
         clock: Callable[[], datetime],
         monotonic: Callable[[], float] = time.monotonic,
+        weights: Mapping[str, float] = PRIOR,
     ) -> None:
         self._store = store
         self._embedder = embedder
         self._clock = clock
         self._tenants = TenantSettings(store, monotonic)
+        self._weights = weights
 
     async def answer(self, request: SearchRequest) -> SearchResult:
         """Return what the tenant's memories say to the request."""
@@ -82,7 +84,7 @@ class Search:
         among = _filter(request, planned.layers, FADED_CONFIDENCE, at)
         evidence = Evidence(await self._store.find(request.tenant_id, sought, among))
         if planned.is_ranked:
-            return by_recipe(evidence, request.query, planned.best, PRIOR, at)
+            return by_recipe(evidence, request.query, planned.best, self._weights, at)
         if planned.mode == "semantic":
             return faded(by_meaning(evidence), at)
         if planned.mode == "keyword":

@@ -2,7 +2,7 @@
 
 import tempfile
 import time
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from datetime import datetime
 from pathlib import Path
@@ -16,6 +16,7 @@ from memstream.parts import open_configured_embedder
 from memstream.settings import Settings
 from models import SearchRequest
 from retrieval.ingest import Ingest
+from retrieval.ranking import without_groups
 from retrieval.search import Search
 from storage import Store
 from storage.postgres import PostgresStore, migrate
@@ -28,28 +29,54 @@ CHUNK = 64
 """Memories stored at a time: large enough to embed well, small enough for a lively progress bar."""
 
 
+BASELINES: Mapping[str, Mapping[str, Any]] = {
+    "vector": {"mode": "semantic", "threshold": 0},
+    "BM25": {"mode": "keyword", "threshold": 0},
+    "RRF": {"fusion": "rrf", "threshold": 0},
+}
+"""What a user would pick instead, as requests ask for it."""
+
+
 async def evaluate(
-    dataset: Dataset, settings: Settings, k: int, advance: Advance
+    dataset: Dataset,
+    settings: Settings,
+    k: int,
+    advance: Advance,
+    *,
+    baseline: bool = False,
+    without: Sequence[str] = (),
 ) -> dict[str, Any]:
-    """Return the quality of search on the dataset, as the contract describes it."""
+    """Return the quality of search on the dataset, as the contract describes it.
+
+    With a baseline, also that of the usual choices; without groups of features, that of the rest.
+    """
     embedder = await open_configured_embedder(settings)
+    weights = without_groups(without)
     try:
         async with _store(settings.database) as store:
             await _fill(dataset, Ingest(store, embedder), advance)
-            asker = _Asker(store, embedder, k)
-            judgements = []
-            for done, query in enumerate(dataset.queries, start=1):
-                judgements.append(await asker.ask(query))
-                advance("searching", done, len(dataset.queries))
+            asker = _Asker(store, embedder, k, weights)
+            measured = await _measured(dataset, asker, {}, "searching", advance)
+            others = {
+                name: await _measured(dataset, asker, fields, f"searching ({name})", advance)
+                for name, fields in (BASELINES if baseline else {}).items()
+            }
     finally:
         if embedder is not None:
             await embedder.close()
-    overall = summary(judgements)
+    answer = {"dataset": dataset.name, "queries": measured.pop("queries"), "k": k, **measured}
+    return {**answer, "baselines": others} if baseline else answer
+
+
+async def _measured(
+    dataset: Dataset, asker: "_Asker", fields: Mapping[str, Any], what: str, advance: Advance
+) -> dict[str, Any]:
+    judgements = []
+    for done, query in enumerate(dataset.queries, start=1):
+        judgements.append(await asker.ask(query, fields))
+        advance(what, done, len(dataset.queries))
     return {
-        "dataset": dataset.name,
-        "queries": overall.pop("queries"),
-        "k": k,
-        **overall,
+        **summary(judgements),
         **latencies(judgements),
         "by_category": by_category(judgements),
     }
@@ -58,12 +85,12 @@ async def evaluate(
 class _Asker:
     """Asks each query at the moment the dataset says it was asked."""
 
-    def __init__(self, store: Store, embedder: Any, k: int) -> None:
-        self._search = Search(store, embedder, self._clock)
+    def __init__(self, store: Store, embedder: Any, k: int, weights: Mapping[str, float]) -> None:
+        self._search = Search(store, embedder, self._clock, weights=weights)
         self._moment: datetime | None = None
         self._k = k
 
-    async def ask(self, query: DatasetQuery) -> Judgement:
+    async def ask(self, query: DatasetQuery, fields: Mapping[str, Any]) -> Judgement:
         self._moment = query.asked_at
         request = SearchRequest(
             request_id=query.id,
@@ -71,6 +98,7 @@ class _Asker:
             session_id="evaluation",
             query=query.query,
             limit=self._k,
+            **fields,
         )
         started = time.perf_counter()
         result = await self._search.answer(request)

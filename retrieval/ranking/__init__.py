@@ -2,6 +2,6 @@
 
 from retrieval.ranking.evidence import Evidence
 from retrieval.ranking.features import FEATURES, GROUPS, features
-from retrieval.ranking.ranker import PRIOR, rank
+from retrieval.ranking.ranker import PRIOR, rank, without_groups
 
-__all__ = ["FEATURES", "GROUPS", "PRIOR", "Evidence", "features", "rank"]
+__all__ = ["FEATURES", "GROUPS", "PRIOR", "Evidence", "features", "rank", "without_groups"]

@@ -1,13 +1,13 @@
 """The order of the learned recipe."""
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from importlib.resources import files
 
 import numpy as np
 
 from retrieval.ranking.evidence import Column
-from retrieval.ranking.features import FEATURES
+from retrieval.ranking.features import FEATURES, GROUPS
 
 PRIOR: Mapping[str, float] = json.loads(
     files("retrieval.ranking").joinpath("prior.json").read_text(encoding="utf-8")
@@ -23,3 +23,9 @@ def rank(rows: Column, weights: Mapping[str, float]) -> Column:
     vector = np.array([weights.get(name, 0.0) for name in FEATURES])
     scores: Column = (rows @ vector).round(SCORE_DIGITS)
     return scores
+
+
+def without_groups(groups: Iterable[str]) -> Mapping[str, float]:
+    """Return the prior with these groups of features switched off."""
+    off = {name for group in groups for name in GROUPS[group]}
+    return {name: weight for name, weight in PRIOR.items() if name not in off}

@@ -86,7 +86,7 @@ tenant_id = $1
 round(least(greatest(1 - (embedding <=> $7), -1), 1) * 1e6) / 1e6
 
 -- name: vectors_of_length
-CASE WHEN vector_dims(embedding) = :dimensions THEN embedding::vector(:dimensions) END
+(CASE WHEN vector_dims(embedding) = :dimensions THEN embedding END)::vector(:dimensions)
 
 -- name: occurrences_of_part
 ((length(folded) - length(replace(folded, part, ''))) / length(part)) AS occurrences

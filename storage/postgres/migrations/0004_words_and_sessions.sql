@@ -60,16 +60,14 @@ DECLARE
 BEGIN
     -- Which partition a row would go to is what its own constraint says.
     SELECT inhrelid::regclass INTO STRICT partition
-    FROM pg_inherits
-    JOIN pg_class ON pg_class.oid = inhrelid
-    JOIN pg_partitioned_table ON partrelid = inhparent
-    WHERE inhparent = 'memstream.memories'::regclass
+    FROM pg_inherits JOIN pg_class ON pg_class.oid = inhrelid
+    WHERE inhparent = 'memories'::regclass
         AND satisfies_hash_partition(
             inhparent, 16, substring(relname FROM '\d+$')::integer, tenant
         );
     EXECUTE format(
         'CREATE INDEX IF NOT EXISTS %I ON %s USING hnsw '
-        '((CASE WHEN vector_dims(embedding) = %s THEN embedding::vector(%s) END) vector_cosine_ops)',
+        '(((CASE WHEN vector_dims(embedding) = %s THEN embedding END)::vector(%s)) vector_cosine_ops)',
         'memories_vectors_' || substring(partition::text FROM '\d+$') || '_' || dimensions,
         partition, dimensions, dimensions
     );
