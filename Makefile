@@ -3,6 +3,8 @@ PYTHON ?= python3
 UV := $(shell command -v uv 2>/dev/null || echo .uv/bin/uv)
 VENV := .venv/bin
 RUN := $(UV) run --frozen --no-sync
+# Much of a run is waiting. A debugger needs a single process: make test PARALLEL= ARGS=--pdb
+PARALLEL ?= --numprocesses=3
 .DEFAULT_GOAL := help
 
 .PHONY: help
@@ -27,7 +29,7 @@ up: setup ## Run the whole service on embedded parts; Ctrl-C stops it
 
 .PHONY: test
 test: setup ## Run every test (CI=true: a missing part fails instead of skipping)
-	@$(VENV)/python -m pytest $(ARGS)
+	@$(VENV)/python -m pytest $(PARALLEL) $(ARGS)
 
 .PHONY: check
 check: setup ## Lint, types and import layers

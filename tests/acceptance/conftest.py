@@ -1,24 +1,8 @@
 """The service on embedded parts, and on real Apache Kafka and PostgreSQL."""
 
-import asyncio
-
 import pytest
 
-from retrieval.embedding import open_embedder
 from tests.acceptance.service import Client, running
-
-
-@pytest.fixture(scope="session")
-def models(tmp_path_factory):
-    """MiniLM, converted once for all services of the test run."""
-    folder = tmp_path_factory.mktemp("models")
-
-    async def convert():
-        embedder = await open_embedder("onnx", cache_dir=folder)
-        await embedder.close()
-
-    asyncio.run(convert())
-    return folder
 
 
 @pytest.fixture(scope="module", params=["embedded", "real"])

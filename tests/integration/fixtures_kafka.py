@@ -1,5 +1,6 @@
-"""One real Apache Kafka for the whole test session, in a process of its own."""
+"""One real Apache Kafka per process that runs tests, in a process of its own."""
 
+import asyncio
 import os
 import shutil
 import signal
@@ -11,6 +12,8 @@ from pathlib import Path
 import pytest
 
 from memstream.embedded import guard
+from memstream.embedded.kafka.jars import resolve
+from tests.locks import locked
 
 ROOT = Path(__file__).parents[2]
 
@@ -28,12 +31,16 @@ def kafka_jars() -> Path:
     if missing:
         reason = f"the real Kafka needs {' and '.join(missing)}"
         pytest.fail(reason) if os.environ.get("CI") == "true" else pytest.skip(reason)
+    JARS_DIR.mkdir(parents=True, exist_ok=True)
+    # Two mvn at once would write the same files of its local repository.
+    with locked(JARS_DIR / "lock"):
+        asyncio.run(resolve(JARS_DIR, print))
     return JARS_DIR
 
 
 @pytest.fixture(scope="session")
 def kafka(tmp_path_factory: pytest.TempPathFactory, kafka_jars: Path) -> Iterator[str]:
-    """The address of the session's broker; as a process it depends on no test's event loop."""
+    """The address of this test process's broker; it depends on no test's event loop."""
     command = [sys.executable, "-m", "memstream.embedded.kafka", f"--jars-dir={kafka_jars}"]
     command.append(f"--data-dir={tmp_path_factory.mktemp('kafka')}")
     # Under a guard, so that it is gone even when the tests are killed.

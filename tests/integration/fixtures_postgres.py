@@ -1,4 +1,4 @@
-"""One real PostgreSQL for the whole test session, and a fresh database in it for every test."""
+"""One real PostgreSQL per process that runs tests, and a fresh database in it for every test."""
 
 import asyncio
 import os

@@ -3,6 +3,7 @@
 import asyncio
 import socket
 
+import pytest
 from aiokafka import AIOKafkaConsumer, AIOKafkaProducer
 
 from memstream.embedded.broker import WELL_KNOWN_PORT, embedded_broker
@@ -37,6 +38,7 @@ async def test_what_is_produced_can_be_consumed_in_order(tmp_path):
     assert read[0].headers == (("h", b"\x00"),)
 
 
+@pytest.mark.alone  # other tests' brokers come and go on the same ports
 async def test_the_next_port_is_taken_when_the_well_known_one_is_not_free(tmp_path):
     async with (
         embedded_broker(tmp_path / "one", {"t": 1}) as one,

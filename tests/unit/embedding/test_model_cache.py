@@ -18,9 +18,9 @@ ROOT = Path(__file__).parents[3]
 
 
 @pytest.fixture
-def converted(minilm: Embedder, model_cache: Path) -> Path:
+def converted(minilm: Embedder, models: Path) -> Path:
     """The ONNX file that opening MiniLM has left in the cache."""
-    (path,) = model_cache.glob("*.onnx")
+    (path,) = models.glob("*.onnx")
     return path
 
 

@@ -1,0 +1,60 @@
+"""Tests in several processes at once: what the processes share, and who has the machine alone."""
+
+import re
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+from xdist.scheduler import LoadScopeScheduling
+
+from tests.locks import locked
+
+_OF_A_SERVICE = re.compile(r"(tests/acceptance/.+?)::.*\[(embedded|real)\b")
+"""The file and the parts: what tests that share a service have in common."""
+
+
+class _Scheduler(LoadScopeScheduling):
+    """Gives tests that share a service to one process, so that it is started only once."""
+
+    # Not --dist=loadgroup: it does nothing with pytest 9.2 (pytest-xdist issue 1386).
+    def _split_scope(self, nodeid: str) -> str:
+        found = _OF_A_SERVICE.match(nodeid)
+        return "-".join(found.groups()) if found else nodeid
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> _Scheduler:
+    """Choose which process runs which test."""
+    return _Scheduler(config, log)
+
+
+@pytest.fixture(scope="session")
+def shared_folder(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder that all processes of this test run see."""
+    return _shared(request.config) or tmp_path_factory.getbasetemp()
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_protocol(item: pytest.Item) -> Iterator[None]:
+    """Run a test marked ``alone`` while no other process runs one, from setup to teardown."""
+    folder = _shared(item.config)
+    if folder is None:
+        return (yield)
+    with _turn(folder, alone=item.get_closest_marker("alone") is not None):
+        return (yield)
+
+
+def _shared(config: pytest.Config) -> Path | None:
+    # Each worker of pytest-xdist is given a folder below that of the whole run.
+    return Path(config.option.basetemp).parent if hasattr(config, "workerinput") else None
+
+
+@contextmanager
+def _turn(folder: Path, *, alone: bool) -> Iterator[None]:
+    with ExitStack() as stack:
+        # Whoever waits to be alone holds the queue, or the others would never all be idle.
+        with locked(folder / "queue.lock"):
+            stack.enter_context(locked(folder / "tests.lock", shared=not alone))
+        yield
