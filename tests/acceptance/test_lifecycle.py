@@ -49,6 +49,7 @@ def test_requests_published_while_the_worker_is_dead_are_answered(
         wait_for(service.ready, "the new worker to be ready")
 
 
+@pytest.mark.alone  # it measures seconds
 def test_ctrl_c_stops_everything_soon_and_quietly(tmp_path, parts, models):
     with running(tmp_path / "data", *parts, models=models) as service:
         assert service.stop() < CTRL_C_PROMISE_S
@@ -58,6 +59,7 @@ def test_ctrl_c_stops_everything_soon_and_quietly(tmp_path, parts, models):
         assert not (service.data_dir / "runtime.json").exists()
 
 
+@pytest.mark.alone  # it measures seconds
 def test_ctrl_c_while_starting_stops_too(tmp_path, models):
     service = Service(tmp_path / "data", models=models)
     log = (tmp_path / "log").open("wb")
