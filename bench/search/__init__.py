@@ -1,0 +1,1 @@
+"""Search against its limits (bare SQL, a bare matrix product) and against its peers."""
