@@ -57,8 +57,10 @@ demo: setup ## Run the service with three tenants' memories and a stream of sear
 	@exec $(VENV)/python -m memstream.demo
 
 .PHONY: bench
-bench: setup ## Measure; writes bench/results and prints ratios
+bench: setup ## Measure, peers too; writes bench/results, prints ratios (ARGS=--quick: a smaller search)
+	@$(UV) sync --frozen --group peers --quiet
 	@$(VENV)/python -m bench.thin_path
+	@$(VENV)/python -m bench.search $(ARGS)
 
 .PHONY: soak
 soak: setup ## Run the reliability tests much longer than the suite does

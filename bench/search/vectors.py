@@ -12,6 +12,8 @@ from retrieval.embedding import Embedder
 from retrieval.embedding.protocol import Vectors
 
 CHUNK = 512
+BLOCK = 10_000
+"""Texts to a file: a run that is interrupted has lost no more than these."""
 
 Advance = Callable[[str, int, int], None]
 """Told what is being done, how much of it is done, and how much there is."""
@@ -20,17 +22,30 @@ Advance = Callable[[str, int, int], None]
 async def embedded(
     texts: Sequence[str], embedder: Embedder, folder: Path, advance: Advance
 ) -> Vectors:
-    """Return the texts' vectors, from the folder if they were embedded before."""
+    """Return the texts' vectors, from the folder as far as they were embedded before."""
+    folder.mkdir(parents=True, exist_ok=True)
+    blocks = []
+    for start in range(0, len(texts), BLOCK):
+
+        def tell(done: int, start: int = start) -> None:
+            advance("embedding, once", start + done, len(texts))
+
+        blocks.append(await _block(texts[start : start + BLOCK], embedder, folder, tell))
+    return np.concatenate(blocks)
+
+
+async def _block(
+    texts: Sequence[str], embedder: Embedder, folder: Path, tell: Callable[[int], None]
+) -> Vectors:
     key = hashlib.sha256("\0".join([embedder.name, *texts]).encode()).hexdigest()[:24]
     file = folder / f"{key}.npy"
     if file.exists():
         return np.asarray(np.load(file), np.float32)
-    folder.mkdir(parents=True, exist_ok=True)
     rows = []
     for start in range(0, len(texts), CHUNK):
         rows.append(await embedder.embed(texts[start : start + CHUNK]))
-        advance("embedding, once", min(start + CHUNK, len(texts)), len(texts))
-    vectors = np.concatenate(rows).astype(np.float32)
+        tell(min(start + CHUNK, len(texts)))
+    vectors: Vectors = np.concatenate(rows).astype(np.float32)
     half = file.with_suffix(f".{os.getpid()}.npy")
     np.save(half, vectors)
     half.replace(file)
