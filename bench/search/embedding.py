@@ -7,7 +7,7 @@ from typing import Any
 
 from bench.search.corpus import Corpus
 from bench.search.goals import INGEST, Goal
-from bench.search.timing import Times, in_turn
+from bench.search.timing import Times, busy, in_turn
 from bench.search.vectors import Advance
 from memstream.clock import now
 from models import Item
@@ -47,10 +47,11 @@ async def ingest(
     rates = {name: round(len(items) / sum(times), 1) for name, times in took.items()}
     shares = {name: _shares(took[ALONE], took[name]) for name in into}
     noise = abs(median(shares[NOTHING]) - 1)
-    doubt = BUSY if noise > NOISE else ""
+    doubt = BUSY if noise > NOISE else busy()
+    more = {"doubt": doubt, "flattering": False}
     return rates, [
         Goal.of_ratios(
-            f"ingest / embedder alone, {name}", shares[name], INGEST, at_most=False, doubt=doubt
+            f"ingest / embedder alone, {name}", shares[name], INGEST, at_most=False, **more
         )
         for name in stores
     ]

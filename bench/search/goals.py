@@ -22,21 +22,23 @@ class Goal:
     spread: tuple[float, float] | None = None
     """The lowest and highest of the ratios of which the value is the median."""
     doubt: str = ""
-    """Why the number may look better than it is: takes away a pass, never a failure."""
+    """Why the number says less than it seems to."""
+    flattering: bool = True
+    """Whether what is in doubt makes the number better: that takes a pass away, not a failure."""
 
     @classmethod
     def of_ratios(
-        cls, name: str, ratios: Sequence[float], goal: float, *, at_most: bool, doubt: str = ""
+        cls, name: str, ratios: Sequence[float], goal: float, *, at_most: bool, **more: Any
     ) -> "Goal":
         """Hold the median of several measurements against a goal."""
         spread = min(ratios), max(ratios)
-        return cls(name, statistics.median(ratios), goal, at_most, spread, doubt)
+        return cls(name, statistics.median(ratios), goal, at_most, spread, **more)
 
     @property
     def passed(self) -> bool | None:
         """Whether the number is on the right side of the goal, None if that says nothing."""
         held = self.value <= self.goal if self.at_most else self.value >= self.goal
-        return None if held and self.doubt else held
+        return None if self.doubt and (held or not self.flattering) else held
 
     def summary(self) -> dict[str, Any]:
         """Return it as JSON."""

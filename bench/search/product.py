@@ -13,7 +13,7 @@ from storage.sqlite import SqliteStore
 
 SIZES = (10_000, 100_000)
 DISTURBED = 2
-"""The same product takes the same time: a median this much above the fastest tenth is not ours."""
+"""The same product takes the same time: a median this far above the fastest is not its own."""
 BUSY = "the bare product was held up by other work on the cores, which flatters the ratio"
 
 
@@ -64,7 +64,7 @@ async def against_product(
         ours, bare = times.values()
         tables[label] = {name: one.summary() for name, one in times.items()}
         name = f"embedded / matrix @ query, {label}"
-        doubt = BUSY if bare.p50 > DISTURBED * bare.p10 else ""
+        doubt = BUSY if bare.p50 > DISTURBED * bare.fastest else ""
         ratios = ours.against(bare)
         goals.append(Goal.of_ratios(name, ratios, BARE_PRODUCT, at_most=True, doubt=doubt))
     await store.close()

@@ -10,7 +10,7 @@ from bench.search.arena import BARE, BARE_OPEN, OURS, Arena, Contestant
 from bench.search.corpus import Corpus, Question
 from bench.search.goals import BARE_SQL, VECTOR_RECALL, Goal
 from bench.search.ours import LIMIT, Memstream, searches_by_words
-from bench.search.timing import Call, Times, in_turn
+from bench.search.timing import Call, Times, busy, in_turn
 from bench.search.vectors import Advance, Precomputed
 
 TIE = 1e-5
@@ -76,8 +76,9 @@ async def by_tenant(
         times = await race(there.contestants, questions, vectors, rounds, tell)
         tables[label] = table(questions, times)
         ratios = times[OURS].against(times[BARE])
+        more = {"doubt": doubt or busy(), "flattering": bool(doubt)}
         name = f"hybrid / bare SQL, {label}"
-        goals.append(Goal.of_ratios(name, ratios, BARE_SQL, at_most=True, doubt=doubt))
+        goals.append(Goal.of_ratios(name, ratios, BARE_SQL, at_most=True, **more))
         without = times[OURS].against(times[BARE_OPEN])
         tables[label][BARE_OPEN]["hybrid_against_this"] = round(median(without), 3)
     return tables, goals

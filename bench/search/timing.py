@@ -1,5 +1,6 @@
 """Times contestants in turn, query by query, so that whatever disturbs one disturbs all."""
 
+import os
 import statistics
 import time
 from collections.abc import Awaitable, Callable, Mapping, Sequence
@@ -10,6 +11,8 @@ Q = TypeVar("Q")
 Call = Callable[[Q], Awaitable[Any]]
 
 WARM_UP = 5
+OWN_LOAD = 2
+"""What a run itself may add to the load of each core: a client, a server, a model's threads."""
 
 
 @dataclass
@@ -34,6 +37,11 @@ class Times:
         """The same of the 10th: how long it takes when nothing else wants the cores."""
         return statistics.median(percentile(times, 10) for times in self.rounds)
 
+    @property
+    def fastest(self) -> float:
+        """The shortest time of all."""
+        return min(map(min, self.rounds))
+
     def against(self, other: "Times") -> list[float]:
         """Return the ratio of medians of each round."""
         pairs = zip(self.rounds, other.rounds, strict=True)
@@ -43,6 +51,12 @@ class Times:
         """Return the percentiles, rounded."""
         found = {"p10_ms": self.p10, "p50_ms": self.p50, "p95_ms": self.p95}
         return {name: round(value, 3) for name, value in found.items()}
+
+
+def busy() -> str:
+    """Return a doubt if others keep the cores busier than a run does by itself, else nothing."""
+    cores, load = os.cpu_count() or 1, os.getloadavg()[0]
+    return f"the load was {load:.0f} on {cores} cores" if load > OWN_LOAD * cores else ""
 
 
 def percentile(times: Sequence[float], percent: int) -> float:
