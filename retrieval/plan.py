@@ -11,6 +11,9 @@ from storage import words
 BEST = 100
 """Memories brought by each side for ranking; docs/decisions.md says what fewer and more find."""
 
+AROUND = 20
+"""The memories just before and after the first so many of each side are looked at as well."""
+
 SPARE = 100
 """How many are looked at beyond those asked for where ranking needs no more: one that is near but
 belongs to an old dated file makes room for the next."""
@@ -27,6 +30,7 @@ class Plan:
     fusion: Fusion
     layers: Sequence[Layer] | None
     best: int
+    around: int
     least: float
 
     @property
@@ -52,6 +56,7 @@ def plan(request: SearchRequest, own: TenantOverrides, has_embedder: bool) -> Pl
         fusion=request.fusion,
         layers=layers,
         best=max(BEST, request.limit) if ranked else request.limit + SPARE,
+        around=AROUND if ranked else 0,
         least=_least(request, own, mode),
     )
 

@@ -79,7 +79,7 @@ class Search:
             asked=Asked(()) if planned.mode == "semantic" else words.asked(request.query),
             embedding=None if planned.mode == "keyword" else await self._embed(request.query),
             best=planned.best,
-            around=planned.is_ranked,
+            around=planned.around,
         )
         among = _filter(request, planned.layers, FADED_CONFIDENCE, at)
         evidence = Evidence(await self._store.find(request.tenant_id, sought, among))

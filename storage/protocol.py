@@ -123,8 +123,8 @@ class Sought:
     embedding: Embedding | None
     best: int
     """So many of the nearest, and so many of those that the words fit best."""
-    around: bool = False
-    """Whether to bring the memories just before and after those in their sessions, too."""
+    around: int = 0
+    """For the first so many of each, also the memories just before and after in their session."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,7 +15,7 @@ from memstream.parts import open_configured_embedder
 from memstream.settings import load_settings
 from retrieval.embedding import Embedder
 from retrieval.ingest import Ingest
-from retrieval.plan import BEST
+from retrieval.plan import AROUND, BEST
 from retrieval.ranking import Evidence, features
 from storage import Embedding, Filter, Sought, words
 from storage.sqlite import SqliteStore
@@ -64,7 +64,7 @@ async def _of_dataset(dataset: Dataset, store: SqliteStore, embedder: Embedder) 
             asked=words.asked(query.query),
             embedding=Embedding(embedder.name, vectors[n]),
             best=BEST,
-            around=True,
+            around=AROUND,
         )
         found = await store.find(query.tenant, sought, Filter(at=query.asked_at or moment))
         cases.append(

@@ -61,8 +61,9 @@ async def arena(
             await ours.load(corpus.items, f"loading {name}", advance)
         await _add_peers(there, folder, url, corpus.items, vectors, advance)
         await bare.fill(url, corpus.items)
+        sizes = corpus.tenants()
         for name, wall in ((BARE, True), (BARE_OPEN, False)):
-            there.contestants[name] = await bare.BareSql.open(url, vectors.name, wall=wall)
+            there.contestants[name] = await bare.BareSql.open(url, vectors.name, sizes, wall=wall)
         yield there
 
 

@@ -9,7 +9,7 @@ from memstream.clock import now
 from models import Item, SearchRequest
 from retrieval.embedding.protocol import Vectors
 from retrieval.ingest import Ingest
-from retrieval.search import CannotSearchError, Search
+from retrieval.search import Search
 from storage import Store
 
 LIMIT = 10
@@ -54,12 +54,3 @@ class Memstream:
     async def close(self) -> None:
         """Give back the store."""
         await self._store.close()
-
-
-async def searches_by_words(store: Store) -> bool:
-    """Return whether this version's search has a keyword part at all."""
-    try:
-        await Search(store, None, now).answer(request("nobody", "anything", "keyword"))
-    except CannotSearchError:
-        return False
-    return True

@@ -9,14 +9,12 @@ import numpy as np
 from bench.search.arena import BARE, BARE_OPEN, OURS, Arena, Contestant
 from bench.search.corpus import Corpus, Question
 from bench.search.goals import BARE_SQL, VECTOR_RECALL, Goal
-from bench.search.ours import LIMIT, Memstream, searches_by_words
+from bench.search.ours import LIMIT, Memstream
 from bench.search.timing import Call, Times, busy, in_turn
 from bench.search.vectors import Advance, Precomputed
 
 TIE = 1e-5
 """Cosines this close are the same to single precision."""
-
-NO_WORDS = "this version's hybrid search has no keyword part, which the bare SQL has"
 
 Tell = Callable[[int, int], None]
 
@@ -65,7 +63,6 @@ async def by_tenant(
     """Race in each measured tenant."""
     tables: dict[str, Any] = {}
     goals = []
-    doubt = "" if await searches_by_words(there.stores[OURS]) else NO_WORDS
     for tenant_id, size in corpus.tenants().items():
         label = f"{size:,} memories"
 
@@ -76,7 +73,7 @@ async def by_tenant(
         times = await race(there.contestants, questions, vectors, rounds, tell)
         tables[label] = table(questions, times)
         ratios = times[OURS].against(times[BARE])
-        more = {"doubt": doubt or busy(), "flattering": bool(doubt)}
+        more = {"doubt": busy(), "flattering": False}
         name = f"hybrid / bare SQL, {label}"
         goals.append(Goal.of_ratios(name, ratios, BARE_SQL, at_most=True, **more))
         without = times[OURS].against(times[BARE_OPEN])

@@ -88,44 +88,17 @@ round(least(greatest(1 - (embedding <=> $7), -1), 1) * 1e6) / 1e6
 -- name: vectors_of_length
 (CASE WHEN vector_dims(embedding) = :dimensions THEN embedding END)::vector(:dimensions)
 
--- name: occurrences_of_part
-((length(folded) - length(replace(folded, part, ''))) / length(part)) AS occurrences
-
--- name: find
-WITH corpus AS MATERIALIZED (
+-- name: corpus
+corpus AS MATERIALIZED (
     SELECT memories, greatest(length::double precision / greatest(memories, 1), 1e-9) AS mean_length
     FROM corpora
     WHERE tenant_id = $1
-),
--- Which memories have which of the terms asked for, and how often: by words …
-by_term AS MATERIALIZED (
-    SELECT number, array_position($9::text[], term) AS ordinal, occurrences, length
-    FROM postings
-    WHERE tenant_id = $1 AND term = ANY ($9::text[])
-),
--- … by all parts where words are not written apart …
-by_part AS MATERIALIZED (
-    SELECT number, ordinal, {occurrences_of_part}, length
-    FROM memories CROSS JOIN unnest($10::text[]) WITH ORDINALITY AS asked (part, ordinal)
-    WHERE cardinality($10::text[]) > 0
-        AND tenant_id = $1
-        AND NOT EXISTS (SELECT FROM unnest($10::text[]) AS part WHERE strpos(folded, part) = 0)
-),
--- … and by any part where nothing else is found.
-by_scrap AS MATERIALIZED (
-    SELECT number, ordinal, {occurrences_of_part}, length
-    FROM memories CROSS JOIN unnest($11::text[]) WITH ORDINALITY AS asked (part, ordinal)
-    WHERE NOT EXISTS (SELECT FROM by_term) AND NOT EXISTS (SELECT FROM by_part)
-        AND tenant_id = $1
-        AND strpos(folded, part) > 0
-),
-matched AS MATERIALIZED (
-    SELECT number, ordinal, occurrences, length FROM by_term
-    UNION ALL
-    SELECT number, ordinal::integer, occurrences, length FROM by_part
-    UNION ALL
-    SELECT number, cardinality($9 || $10) + ordinal::integer, occurrences, length FROM by_scrap
-),
+)
+
+-- name: occurrences_of_part
+(length(folded) - length(replace(folded, part, ''))) / length(part) AS occurrences
+
+-- name: rank_and_look_around
 frequency AS MATERIALIZED (
     SELECT ordinal, count(*) AS memories,
         ln(1 + (corpus.memories - count(*) + 0.5) / (count(*) + 0.5)::double precision) AS weight
@@ -141,42 +114,44 @@ weighed AS (
     ORDER BY bm25 DESC
 ),
 by_words AS (
-    SELECT number
+    SELECT number, session_id, place, memory_id, bm25 AS score, created_at
     FROM weighed JOIN memories USING (number)
     WHERE {visible}
     ORDER BY bm25 DESC, created_at DESC, memory_id COLLATE "C"
-    LIMIT $12
+    LIMIT $10
 ),
-exactly_nearest AS (
-    SELECT number
+by_meaning AS (
+    SELECT number, session_id, place, memory_id, {similarity} AS score, created_at
     FROM memories
-    WHERE coalesce((SELECT memories FROM corpus), 0) <= $14
+    WHERE coalesce((SELECT memories FROM corpus), 0) <= $12
         AND $8::text IS NOT NULL
         AND {visible}
         AND embedding_model = $8
-    ORDER BY {similarity} DESC, created_at DESC, memory_id COLLATE "C"
-    LIMIT $12
+    ORDER BY score DESC, created_at DESC, memory_id COLLATE "C"
+    LIMIT $10
 ),
-nearly_nearest AS (
-    SELECT number
+by_index AS (
+    SELECT number, session_id, place, memory_id, {similarity} AS score, created_at
     FROM memories
-    WHERE (SELECT memories FROM corpus) > $14
+    WHERE (SELECT memories FROM corpus) > $12
         AND $8::text IS NOT NULL
         AND {visible}
         AND embedding_model = $8
     ORDER BY {vectors_of_length} <=> $7::vector(:dimensions)
-    LIMIT $12
+    LIMIT $10
 ),
 best AS MATERIALIZED (
-    SELECT number, session_id, place, memory_id
-    FROM memories
-    WHERE tenant_id = $1 AND number IN (
-        SELECT number FROM by_words
-        UNION
-        SELECT number FROM exactly_nearest
-        UNION
-        SELECT number FROM nearly_nearest
-    )
+    SELECT number, session_id, place, memory_id, min(rank) AS rank
+    FROM (
+        SELECT *, row_number() OVER best_first AS rank
+        FROM by_words
+        WINDOW best_first AS (ORDER BY score DESC, created_at DESC, memory_id COLLATE "C")
+        UNION ALL
+        SELECT *, row_number() OVER best_first AS rank
+        FROM (SELECT * FROM by_meaning UNION ALL SELECT * FROM by_index) AS near
+        WINDOW best_first AS (ORDER BY score DESC, created_at DESC, memory_id COLLATE "C")
+    ) AS both_sides
+    GROUP BY number, session_id, place, memory_id
 ),
 neighbours AS MATERIALIZED (
     SELECT best.number AS later, earlier.number AS earlier
@@ -189,7 +164,7 @@ neighbours AS MATERIALIZED (
         ORDER BY place DESC, memory_id COLLATE "C" DESC
         LIMIT 1
     ) AS earlier
-    WHERE $13
+    WHERE best.rank <= $11
     UNION
     SELECT later.number AS later, best.number AS earlier
     FROM best CROSS JOIN LATERAL (
@@ -201,7 +176,7 @@ neighbours AS MATERIALIZED (
         ORDER BY place, memory_id COLLATE "C"
         LIMIT 1
     ) AS later
-    WHERE $13
+    WHERE best.rank <= $11
 ),
 pool AS MATERIALIZED (
     SELECT number FROM best
@@ -216,21 +191,30 @@ counted AS (
     GROUP BY number
 )
 SELECT
-    memories.memory_id, layer, scope, kind, content, source_path, created_at, metadata, importance,
-    {remaining_confidence} AS confidence, last_referenced_at,
-    CASE WHEN embedding_model = $8 THEN {similarity} END AS similarity,
-    memories.length, title, session_id, earlier.memory_id AS previous, earlier.likeness,
-    ordinals, counted.occurrences, corpus.memories, mean_length, frequency_ordinals, frequencies
+    memory_id, layer, scope, kind, content, source_path, created_at, metadata, importance,
+    confidence, last_referenced_at, similarity, length, title, session_id, previous, likeness,
+    ordinals, occurrences, corpus.memories, mean_length, frequency_ordinals, frequencies
 FROM pool
-JOIN memories ON memories.tenant_id = $1 AND memories.number = pool.number
 LEFT JOIN neighbours ON neighbours.later = pool.number
+-- OFFSET 0 keeps what is inside from being joined in another way than row by row.
+CROSS JOIN LATERAL (
+    SELECT
+        memory_id, layer, scope, kind, content, source_path, created_at, metadata, importance,
+        {remaining_confidence} AS confidence, last_referenced_at,
+        CASE WHEN embedding_model = $8 THEN {similarity} END AS similarity,
+        length, title, session_id, embedding_model, embedding
+    FROM memories
+    WHERE tenant_id = $1 AND number = pool.number
+    OFFSET 0
+) AS memory
 LEFT JOIN LATERAL (
-    SELECT memory_id,
-        CASE WHEN embedding_model = memories.embedding_model
-            THEN round(least(greatest(1 - (embedding <=> memories.embedding), -1), 1) * 1e6) / 1e6
+    SELECT memory_id AS previous,
+        CASE WHEN embedding_model = memory.embedding_model
+            THEN round(least(greatest(1 - (embedding <=> memory.embedding), -1), 1) * 1e6) / 1e6
         END AS likeness
-    FROM memories AS before
+    FROM memories
     WHERE tenant_id = $1 AND number = neighbours.earlier
+    OFFSET 0
 ) AS earlier ON true
 LEFT JOIN counted ON counted.number = pool.number
 -- The tenant's counts go with one of the rows; with each they would take as long as the rest.
@@ -239,6 +223,37 @@ LEFT JOIN (
     SELECT array_agg(ordinal) AS frequency_ordinals, array_agg(memories) AS frequencies
     FROM frequency
 ) AS found ON corpus.memories IS NOT NULL
+
+-- name: find_terms
+-- By which memories have which of the terms asked for, and how often.
+WITH {corpus},
+matched AS MATERIALIZED (
+    SELECT number, array_position($9::text[], term) AS ordinal, occurrences, length
+    FROM postings
+    WHERE tenant_id = $1 AND term = ANY ($9::text[])
+),
+{rank_and_look_around}
+
+-- name: find_parts
+-- The same where words are not written apart: by which memories have all parts.
+WITH {corpus},
+matched AS MATERIALIZED (
+    SELECT number, ordinal::integer, {occurrences_of_part}, length
+    FROM memories CROSS JOIN unnest($9::text[]) WITH ORDINALITY AS asked (part, ordinal)
+    WHERE tenant_id = $1
+        AND NOT EXISTS (SELECT FROM unnest($9::text[]) AS part WHERE strpos(folded, part) = 0)
+),
+{rank_and_look_around}
+
+-- name: find_scraps
+-- The same where nothing else was found: by which memories have any of the parts.
+WITH {corpus},
+matched AS MATERIALIZED (
+    SELECT number, ordinal::integer, {occurrences_of_part}, length
+    FROM memories CROSS JOIN unnest($9::text[]) WITH ORDINALITY AS asked (part, ordinal)
+    WHERE tenant_id = $1 AND strpos(folded, part) > 0
+),
+{rank_and_look_around}
 
 -- name: get
 SELECT

@@ -6,7 +6,6 @@ from typing import Any
 
 from storage import words
 from storage.protocol import Change, Found, Hit, place_in_session
-from storage.words import Asked
 
 
 def memory_row(change: Change) -> tuple[Any, ...]:
@@ -38,33 +37,29 @@ def posting_columns(changes: Sequence[Change]) -> tuple[list[str], list[str], li
     )
 
 
-def found(rows: Sequence[Any], asked: Asked) -> Found:
-    """Return what the statement ``find`` found."""
+def found_rows(rows: Sequence[Any], terms: int) -> Found:
+    """Return what was found by so many terms."""
     first = next((row for row in rows if row["memories"] is not None), None)
     if first is None:
-        return Found()
-    ordinals = first["frequency_ordinals"] or []
-    # Scraps are numbered behind the others, and looked for only where nothing else was found.
-    others = len(asked.terms) + len(asked.parts)
-    before, size = (others, len(asked.scraps)) if max(ordinals, default=0) > others else (0, others)
-    nothing = (0,) * size
+        return Found(frequencies=[0] * terms)
+    nothing = [0] * terms
 
     def hit(row: Any) -> Hit:
-        *fields, previous, likeness, places, counts, _, _, _, _ = row
-        spread = _spread(places, counts, before, size) if places else nothing
+        *fields, previous, likeness, ordinals, counts, _, _, _, _ = row
+        spread = _spread(ordinals, counts, terms) if ordinals else nothing
         return Hit._make((*fields, spread, previous, likeness))
 
     return Found(
         hits=[hit(row) for row in rows],
-        frequencies=_spread(ordinals, first["frequencies"] or [], before, size),
+        frequencies=_spread(first["frequency_ordinals"] or (), first["frequencies"] or (), terms),
         memories=first["memories"],
         mean_length=first["mean_length"],
     )
 
 
-def _spread(ordinals: Sequence[int], values: Sequence[int], before: int, size: int) -> list[int]:
+def _spread(ordinals: Sequence[int], values: Sequence[int], size: int) -> list[int]:
     """Return the values where their ordinals, counted from 1, say they belong, 0 elsewhere."""
     spread = [0] * size
     for ordinal, value in zip(ordinals, values, strict=True):
-        spread[ordinal - before - 1] = value
+        spread[ordinal - 1] = value
     return spread

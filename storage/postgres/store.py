@@ -15,7 +15,7 @@ from pydantic import JsonValue
 from models import TenantOverrides
 from storage.overrides import read_overrides, split_changes
 from storage.postgres.migrate import applied_version
-from storage.postgres.rows import found, memory_row, posting_columns
+from storage.postgres.rows import found_rows, memory_row, posting_columns
 from storage.protocol import (
     Change,
     Filter,
@@ -47,6 +47,22 @@ EXACT_UP_TO = 5_000
 
 INDEX_TIMEOUT_S = 3_600.0
 
+SERVICE_SETTINGS = {
+    "role": "memstream_app",
+    "search_path": "memstream,public",
+    "application_name": "memstream",
+    # Filters are applied while an index is scanned, until enough pass them.
+    "hnsw.iterative_scan": "relaxed_order",
+    "hnsw.max_scan_tuples": "1000000",
+    # Statements are written in the order in which they are best carried out; where an index gives
+    # the order, sorting is never cheaper, though a planner that knows no vectors thinks so …
+    "join_collapse_limit": "1",
+    "enable_sort": "off",
+    # … and a plan for any tenant is a good one for none.
+    "plan_cache_mode": "force_custom_plan",
+    "jit": "off",
+}
+
 
 class PostgresStore:
     """Memories in PostgreSQL, read and written as a role that row-level security binds."""
@@ -66,14 +82,7 @@ class PostgresStore:
                 max_size=connections,
                 init=_prepare,
                 command_timeout=30,
-                server_settings={
-                    "role": "memstream_app",
-                    "search_path": "memstream,public",
-                    "application_name": "memstream",
-                    # Filters are applied while an index is scanned, until enough pass them.
-                    "hnsw.iterative_scan": "relaxed_order",
-                    "hnsw.max_scan_tuples": "1000000",
-                },
+                server_settings=SERVICE_SETTINGS,
             )
         except _PASSING as error:
             raise _unreachable(error) from error
@@ -91,18 +100,16 @@ class PostgresStore:
 
     async def find(self, tenant_id: str, sought: Sought, among: Filter) -> Found:
         """Return those of the tenant's memories that may answer the query."""
-        vector, model = (
-            (sought.embedding.vector, sought.embedding.model) if sought.embedding else (None, None)
-        )
         asked = sought.asked
         async with self._tenant(tenant_id) as connection:
-            rows = await connection.fetch(
-                _find(1 if vector is None else vector.shape[0]),
-                *_parameters(tenant_id, among),
-                *(vector, model, asked.terms, asked.parts, asked.scraps),
-                *(sought.best, sought.around, EXACT_UP_TO),
-            )
-        return found(rows, asked)
+            if asked.parts:
+                found = await _find(connection, "find_parts", asked.parts, tenant_id, sought, among)
+            else:
+                found = await _find(connection, "find_terms", asked.terms, tenant_id, sought, among)
+            if asked.scraps and not any(found.frequencies):
+                scraps = asked.scraps
+                found = await _find(connection, "find_scraps", scraps, tenant_id, sought, among)
+        return found
 
     async def get(self, tenant_id: str, memory_ids: Sequence[str], among: Filter) -> list[Hit]:
         """Return those of the tenant's memories that there are, in the order asked for."""
@@ -242,10 +249,28 @@ def _parameters(tenant_id: str, among: Filter) -> tuple[Any, ...]:
     )
 
 
+async def _find(
+    connection: Any,
+    statement: str,
+    terms: Sequence[str],
+    tenant_id: str,
+    sought: Sought,
+    among: Filter,
+) -> Found:
+    embedding = sought.embedding
+    vector, model = (embedding.vector, embedding.model) if embedding else (None, None)
+    rows = await connection.fetch(
+        _for_length(statement, 1 if vector is None else vector.shape[0]),
+        *_parameters(tenant_id, among),
+        *(vector, model, terms, sought.best, sought.around, EXACT_UP_TO),
+    )
+    return found_rows(rows, len(terms))
+
+
 @cache
-def _find(dimensions: int) -> str:
+def _for_length(statement: str, dimensions: int) -> str:
     """Return the statement for vectors of that length, which an index must be told."""
-    return _SQL["find"].replace(":dimensions", str(dimensions))
+    return _SQL[statement].replace(":dimensions", str(dimensions))
 
 
 def _unreachable(error: BaseException) -> StoreUnavailableError:

@@ -15,9 +15,9 @@ class Pool:
         self._places = list(best)
         self._before: dict[int, int] = {}
 
-    def look_around(self, visible: Sequence[bool]) -> None:
-        """Add the memories just before and after those that are in."""
-        for place in list(self._places):
+    def look_around(self, places: Iterable[int], visible: Sequence[bool]) -> None:
+        """Add the memories just before and after some that are in."""
+        for place in places:
             earlier = self._index.neighbour(place, -1, visible)
             later = self._index.neighbour(place, 1, visible)
             if earlier is not None:

@@ -172,12 +172,10 @@ class SqliteStore:
         row_ids = None if among.metadata is None else self._containing(tenant_id, among.metadata)
         visible = index.visible(among, row_ids)
         matches = self._words.match(tenant_id, sought.asked, index)
-        best = matches.best(index, visible, sought.best)
-        if embedding is not None:
-            best += index.nearest(embedding.vector, visible, sought.best)
-        pool = Pool(index, dict.fromkeys(best))
-        if sought.around:
-            pool.look_around(visible)
+        worded = matches.best(index, visible, sought.best)
+        near = index.nearest(embedding.vector, visible, sought.best) if embedding else []
+        pool = Pool(index, dict.fromkeys([*worded, *near]))
+        pool.look_around([*worded[: sought.around], *near[: sought.around]], visible)
         return Found(
             hits=self._hits(tenant_id, pool, sought, matches, among),
             frequencies=matches.frequencies,
