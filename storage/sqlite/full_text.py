@@ -95,8 +95,10 @@ class Words:
         return _counted(index, rows, asked.scraps, any)
 
     def _with_terms(self, tenant_id: str, terms: Sequence[str], index: TenantIndex) -> Matches:
+        if not terms:
+            return Matches()
         places: Iterable[int] = range(len(index.rows))
-        if self._full_text and terms:
+        if self._full_text:
             query = " OR ".join(f'"{token}"' for token in self._tokens(tenant_id, terms))
             rows = self._database.execute(_SQL["with_words"], (query,))
             places = index.places([row_id for (row_id,) in rows])

@@ -44,13 +44,14 @@ WHERE tenant_id = ? AND change > ?
 ORDER BY change
 
 -- name: hit_columns
-id, memory_id, layer, scope, kind, content, source_path, created_at, metadata, importance,
+memories.id, memory_id, layer, scope, kind, content, source_path, created_at, metadata, importance,
     confidence, decay_rate, last_confirmed_at, last_referenced_at, title
 
 -- name: memories_by_row
+-- A cross join is carried out as it is written: row by row, and not through all of the tenant's.
 SELECT {hit_columns}
-FROM memories
-WHERE tenant_id = ? AND id IN (SELECT value FROM json_each(?)) AND NOT deleted
+FROM json_each(?2) AS chosen CROSS JOIN memories
+WHERE memories.id = chosen.value AND tenant_id = ?1 AND NOT deleted
 
 -- name: memories_by_id
 SELECT {hit_columns}
