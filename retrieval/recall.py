@@ -26,7 +26,7 @@ def composite(scored: Sequence[Scored], weights: ScopeWeights, at: datetime) -> 
             hit,
             (
                 weights.relevance * relevance
-                + weights.importance * hit.importance / MOST_IMPORTANT
+                + weights.importance * (hit.importance / MOST_IMPORTANT)
                 + weights.recency * recency(hit, at)
                 + weights.confidence * hit.confidence
             )

@@ -31,6 +31,9 @@ FADED_CONFIDENCE = 0.2
 
 DAY_S = 86_400
 
+MAX_DECAY = 1e300
+"""The largest rate that counts: multiplied by all the days there are, it is still a number."""
+
 MAX_FADING = 700.0
 """The largest exponent by which confidence fades: e^-700 is as good as 0, and still a number."""
 
@@ -112,7 +115,7 @@ class Hit(NamedTuple):
     previous: str | None = None
     """The memory before it in its session, if that is among the hits as well."""
     likeness: float | None = None
-    """Its cosine to the memory before it."""
+    """Its cosine to the memory before it, if both can be compared with the query."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,7 +132,10 @@ class Sought:
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """The memories that may answer a query, in no order, and the counts that weigh their words."""
+    """The memories that may answer a query, in no order, and the counts that weigh their words.
+
+    Where there are no hits there is nothing to weigh, and nothing is counted.
+    """
 
     hits: Sequence[Hit] = ()
     frequencies: Sequence[int] = ()
@@ -138,6 +144,11 @@ class Found:
     """How many memories the tenant has."""
     mean_length: float = 1.0
     """How many words these have on average."""
+
+    @property
+    def has_words(self) -> bool:
+        """Whether any hit has one of the terms."""
+        return any(any(hit.counts) for hit in self.hits)
 
 
 class Store(Protocol):

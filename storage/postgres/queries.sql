@@ -71,9 +71,12 @@ RETURNING memories
 DELETE FROM memories WHERE tenant_id = $1 AND memory_id = ANY ($2::text[])
 
 -- name: remaining_confidence
-confidence * exp(-least(
-        decay_rate * greatest(extract(epoch FROM $2::timestamptz - last_confirmed_at), 0) / 86400, 700
-    ))
+-- PostgreSQL refuses what is too large or too small for a number: then nothing would be found.
+(CASE WHEN confidence < 1e-18 THEN 0 ELSE confidence * exp(-least(
+        least(decay_rate, 1e300)
+            * (greatest(extract(epoch FROM $2::timestamptz - last_confirmed_at), 0) / 86400),
+        700
+    )) END)
 
 -- name: visible
 tenant_id = $1
@@ -209,7 +212,7 @@ CROSS JOIN LATERAL (
 ) AS memory
 LEFT JOIN LATERAL (
     SELECT memory_id AS previous,
-        CASE WHEN embedding_model = memory.embedding_model
+        CASE WHEN embedding_model = $8 AND memory.embedding_model = $8
             THEN round(least(greatest(1 - (embedding <=> memory.embedding), -1), 1) * 1e6) / 1e6
         END AS likeness
     FROM memories

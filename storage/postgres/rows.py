@@ -41,7 +41,7 @@ def found_rows(rows: Sequence[Any], terms: int) -> Found:
     """Return what was found by so many terms."""
     first = next((row for row in rows if row["memories"] is not None), None)
     if first is None:
-        return Found(frequencies=[0] * terms)
+        return Found()
     nothing = [0] * terms
 
     def hit(row: Any) -> Hit:

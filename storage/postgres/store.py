@@ -106,9 +106,10 @@ class PostgresStore:
                 found = await _find(connection, "find_parts", asked.parts, tenant_id, sought, among)
             else:
                 found = await _find(connection, "find_terms", asked.terms, tenant_id, sought, among)
-            if asked.scraps and not any(found.frequencies):
+            if asked.scraps and not found.has_words:
                 scraps = asked.scraps
-                found = await _find(connection, "find_scraps", scraps, tenant_id, sought, among)
+                other = await _find(connection, "find_scraps", scraps, tenant_id, sought, among)
+                found = other if other.has_words else found
         return found
 
     async def get(self, tenant_id: str, memory_ids: Sequence[str], among: Filter) -> list[Hit]:

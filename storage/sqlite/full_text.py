@@ -33,6 +33,10 @@ class Matches:
         columns = zip(*self.counts.values(), strict=True)
         return [sum(map(bool, column)) for column in columns] or [0] * self.size
 
+    def are_any(self, visible: Sequence[bool]) -> bool:
+        """Tell whether any of them is visible."""
+        return any(visible[place] for place in self.counts)
+
     def counts_of(self, place: int) -> Sequence[int]:
         """Return how often a memory has each term."""
         return self.counts.get(place) or (0,) * self.size
@@ -56,14 +60,22 @@ class Words:
         self._full_text = full_text and _has_fts5(database)
 
     def set_up(self) -> None:
-        """Make the full-text tables if they are missing, with all memories that there are."""
-        if self._full_text and not self._database.execute(_SQL["has_full_text"]).fetchone()[0]:
-            self._database.execute(_SQL["make_words"])
-            self._database.execute(_SQL["make_parts"])
-            for row_id, tenant_id, content in self._database.execute(
-                _SQL["every_memory"]
-            ).fetchall():
-                self.remember(row_id, tenant_id, content)
+        """Make the full-text tables, with all memories that there are, if they are not up to date.
+
+        They cannot be kept so by a process without FTS5, which therefore says that it was here.
+        """
+        tables = {name for (name,) in self._database.execute(_SQL["full_text_tables"])}
+        if not self._full_text:
+            if tables:
+                self._database.execute(_SQL["leave_behind"])
+        elif "words" not in tables or "behind" in tables:
+            self._make()
+
+    def _make(self) -> None:
+        for statement in ("drop_words", "drop_parts", "drop_behind", "make_words", "make_parts"):
+            self._database.execute(_SQL[statement])
+        for row_id, tenant_id, content in self._database.execute(_SQL["every_memory"]).fetchall():
+            self.remember(row_id, tenant_id, content)
 
     def remember(self, row_id: int, tenant_id: str, content: str) -> None:
         """Make a memory's words found, and no longer those it had before."""
@@ -82,17 +94,19 @@ class Words:
             self._database.execute(_SQL["forget_words"], (row_id,))
             self._database.execute(_SQL["forget_parts"], (row_id,))
 
-    def match(self, tenant_id: str, asked: Asked, index: TenantIndex) -> Matches:
-        """Return the memories with the terms, or with all parts, or else with any scrap."""
+    def match(
+        self, tenant_id: str, asked: Asked, index: TenantIndex, visible: Sequence[bool]
+    ) -> Matches:
+        """Return memories with the terms, or with all parts, or if none is visible with scraps."""
         matches = (
             self._with_parts(tenant_id, asked.parts, index)
             if asked.parts
             else self._with_terms(tenant_id, asked.terms, index)
         )
-        if matches.counts or not asked.scraps:
+        if matches.are_any(visible) or not asked.scraps:
             return matches
-        rows = self._with_any(tenant_id, asked.scraps)
-        return _counted(index, rows, asked.scraps, any)
+        scraps = _counted(index, self._with_any(tenant_id, asked.scraps), asked.scraps, any)
+        return scraps if scraps.are_any(visible) else matches
 
     def _with_terms(self, tenant_id: str, terms: Sequence[str], index: TenantIndex) -> Matches:
         if not terms:

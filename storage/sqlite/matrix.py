@@ -5,7 +5,7 @@ from collections.abc import Collection, Sequence
 import numpy as np
 import numpy.typing as npt
 
-from storage.protocol import DAY_S, MAX_FADING, SIMILARITY_DIGITS, Filter, Vector
+from storage.protocol import DAY_S, MAX_DECAY, MAX_FADING, SIMILARITY_DIGITS, Filter, Vector
 from storage.sqlite.rows import Row
 
 FACTS = 8
@@ -39,6 +39,7 @@ class Matrix:
         """Tell for each of the first places whether the filter lets it through."""
         row_id, layer, scope, shared, confidence, decay, confirmed, _ = self._facts[:size].T
         days = np.maximum(among.at.timestamp() / DAY_S - confirmed, 0)
+        decay = np.minimum(decay, MAX_DECAY)
         fits: npt.NDArray[np.bool_] = (
             confidence * np.exp(-np.minimum(decay * days, MAX_FADING)) >= among.min_confidence
         )

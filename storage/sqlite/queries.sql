@@ -86,8 +86,20 @@ INSERT INTO tenants (tenant_id) VALUES (?) ON CONFLICT DO NOTHING
 -- name: tenant_number
 SELECT number FROM tenants WHERE tenant_id = ?
 
--- name: has_full_text
-SELECT count(*) FROM sqlite_master WHERE name = 'words'
+-- name: full_text_tables
+SELECT name FROM sqlite_master WHERE name IN ('words', 'parts', 'behind')
+
+-- name: leave_behind
+CREATE TABLE IF NOT EXISTS behind (mark INTEGER)
+
+-- name: drop_behind
+DROP TABLE IF EXISTS behind
+
+-- name: drop_words
+DROP TABLE IF EXISTS words
+
+-- name: drop_parts
+DROP TABLE IF EXISTS parts
 
 -- name: make_words
 CREATE VIRTUAL TABLE words USING fts5 (terms, detail = none, tokenize = 'unicode61')

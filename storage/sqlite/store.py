@@ -171,13 +171,16 @@ class SqliteStore:
         index = self._up_to_date(tenant_id, embedding.model if embedding else None)
         row_ids = None if among.metadata is None else self._containing(tenant_id, among.metadata)
         visible = index.visible(among, row_ids)
-        matches = self._words.match(tenant_id, sought.asked, index)
+        matches = self._words.match(tenant_id, sought.asked, index, visible)
         worded = matches.best(index, visible, sought.best)
         near = index.nearest(embedding.vector, visible, sought.best) if embedding else []
         pool = Pool(index, dict.fromkeys([*worded, *near]))
         pool.look_around([*worded[: sought.around], *near[: sought.around]], visible)
+        hits = self._hits(tenant_id, pool, sought, matches, among)
+        if not hits:
+            return Found()
         return Found(
-            hits=self._hits(tenant_id, pool, sought, matches, among),
+            hits=hits,
             frequencies=matches.frequencies,
             memories=len(index.rows),
             mean_length=index.mean_length,

@@ -14,7 +14,8 @@ ALTER TABLE memories ADD COLUMN folded text NOT NULL DEFAULT '';
 ALTER TABLE memories ADD COLUMN place bigint NOT NULL DEFAULT 0;
 
 CREATE UNIQUE INDEX memories_number ON memories (tenant_id, number);
-CREATE INDEX memories_session ON memories (tenant_id, session_id, place, memory_id COLLATE "C")
+-- Without the memory's id: with three ids of 256 characters an entry would be too long for an index.
+CREATE INDEX memories_session ON memories (tenant_id, session_id, place)
     WHERE session_id IS NOT NULL;
 
 -- Which memories have a term, and how often. Under row-level security PostgreSQL does not use a GIN
@@ -54,7 +55,8 @@ GRANT USAGE ON SEQUENCE memory_numbers TO memstream_app;
 -- Builds the index for approximate search over vectors of one length in the partition that a tenant
 -- is in, if it is not there yet. Only owners may create an index, so it runs as the owner.
 CREATE FUNCTION index_vectors(tenant text, dimensions integer) RETURNS void
-LANGUAGE plpgsql SECURITY DEFINER SET search_path = memstream, public AS $$
+-- pg_temp comes first unless it is named, and a caller's temporary tables with it.
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, memstream, public, pg_temp AS $$
 DECLARE
     partition regclass;
 BEGIN

@@ -10,13 +10,13 @@ from models import Item
 from storage import Change, Embedding
 from storage.postgres import PostgresStore, migrate
 
+TABLES = ["memories", "inbox", "postings", "corpora", "tenant_overrides"]
 AS_THE_SERVICE = {"role": "memstream_app", "search_path": "memstream,public"}
 
 
 @pytest.fixture
-async def url(postgres_url):
-    await migrate(postgres_url)
-    store = await PostgresStore.open(postgres_url)
+async def url(emptied_postgres):
+    store = await PostgresStore.open(emptied_postgres)
     embedding = Embedding("m", np.array([1, 0], np.float32))
     await store.apply(
         [
@@ -28,8 +28,10 @@ async def url(postgres_url):
             for tenant in ("acme", "umbrella")
         ]
     )
+    for tenant in ("acme", "umbrella"):
+        await store.override(tenant, {"search_threshold": 0.5})
     await store.close()
-    return postgres_url
+    return emptied_postgres
 
 
 @pytest.fixture
@@ -40,9 +42,114 @@ async def service(url):
 
 
 @pytest.mark.requirement("SE-1")
-@pytest.mark.parametrize("table", ["memories", "inbox"])
+@pytest.mark.parametrize("table", TABLES)
 async def test_without_a_tenant_nothing_is_visible(service, table):
     assert await service.fetch(f"SELECT * FROM {table}") == []
+    assert await service.execute(f"DELETE FROM {table}") == "DELETE 0"
+
+
+@pytest.mark.requirement("SE-1")
+@pytest.mark.parametrize("table", TABLES)
+async def test_with_a_tenant_only_its_own_rows_are_visible(service, url, table):
+    async with service.transaction():
+        await service.execute("SELECT set_config('app.tenant_id', 'acme', true)")
+        rows = await service.fetch(f"SELECT DISTINCT tenant_id FROM {table}")
+        assert [row["tenant_id"] for row in rows] == ["acme"]
+        await service.execute(f"DELETE FROM {table}")
+        assert await service.fetch(f"SELECT * FROM {table} WHERE tenant_id = 'umbrella'") == []
+    async with service.transaction():
+        await service.execute("SELECT set_config('app.tenant_id', 'umbrella', true)")
+        assert await service.fetchval(f"SELECT count(*) FROM {table}") > 0
+
+
+@pytest.mark.requirement("SE-1")
+@pytest.mark.parametrize("tenant", ["", "%", "acm_", "ACME", "acme ", "acme' OR true --", "*"])
+async def test_a_tenant_is_no_pattern(service, tenant):
+    async with service.transaction():
+        await service.execute("SELECT set_config('app.tenant_id', $1, true)", tenant)
+        for table in TABLES:
+            assert await service.fetch(f"SELECT * FROM {table}") == []
+
+
+@pytest.mark.requirement("SE-1")
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "INSERT INTO postings VALUES ('umbrella', 'term', 1, 1, 1)",
+        "INSERT INTO corpora VALUES ('hooli', 1, 1)",
+        "INSERT INTO tenant_overrides VALUES ('hooli', '{}')",
+        "INSERT INTO inbox VALUES ('umbrella', 'items', 'e2', now())",
+        *(f"UPDATE {table} SET tenant_id = 'umbrella'" for table in TABLES),
+        # Nor may what is hidden be met by its key.
+        "INSERT INTO corpora VALUES ('umbrella', 1, 1) ON CONFLICT (tenant_id)"
+        " DO UPDATE SET memories = 9",
+        "INSERT INTO tenant_overrides VALUES ('umbrella', '{}') ON CONFLICT (tenant_id)"
+        " DO UPDATE SET overrides = '{}'",
+    ],
+)
+async def test_no_table_can_be_written_for_another_tenant(service, statement):
+    async with service.transaction():
+        await service.execute("SELECT set_config('app.tenant_id', 'acme', true)")
+        with pytest.raises(asyncpg.InsufficientPrivilegeError):
+            await service.execute(statement)
+
+
+async def everything(url):
+    """Return the rows of all tenants, as a superuser would not need to ask for them."""
+    connection = await asyncpg.connect(url, server_settings={"search_path": "memstream,public"})
+    rows = []
+    for tenant in ("acme", "umbrella"):
+        async with connection.transaction():
+            await connection.execute("SELECT set_config('app.tenant_id', $1, true)", tenant)
+            for table in TABLES:
+                rows += [
+                    tuple(row)
+                    for row in await connection.fetch(f"SELECT {table}::text FROM {table}")
+                ]
+    await connection.close()
+    return sorted(rows)
+
+
+@pytest.mark.requirement("SE-1")
+@pytest.mark.parametrize("tenant", ["acme", "umbrella", "nobody", "'; DROP TABLE memories; --"])
+async def test_to_index_vectors_tells_and_changes_nothing(service, url, tenant):
+    before = await everything(url)
+    for _ in range(2):
+        answer = await service.fetchval("SELECT index_vectors($1, 2)::text", tenant)
+        assert answer == ""
+    assert await service.fetch("SELECT * FROM memories") == []
+    assert await everything(url) == before
+    assert before
+
+
+async def test_only_the_service_may_have_vectors_indexed(url):
+    connection = await asyncpg.connect(url)
+    function = "memstream.index_vectors(text, integer)"
+    allowed = await connection.fetchval(
+        "SELECT has_function_privilege('public', $1, 'EXECUTE')", function
+    )
+    await connection.close()
+    assert not allowed
+
+
+@pytest.mark.requirement("SE-1")
+@pytest.mark.parametrize("shadow", ["pg_inherits", "pg_class", "pg_partitioned_table", "memories"])
+async def test_a_temporary_table_does_not_stand_in_for_what_is_indexed(service, url, shadow):
+    await service.execute(f"CREATE TEMPORARY TABLE {shadow} (inhrelid oid, inhparent oid)")
+    await service.execute("SELECT index_vectors('acme', 2)")
+    connection = await asyncpg.connect(url)
+    indexed = await connection.fetch(
+        "SELECT schemaname FROM pg_indexes WHERE indexname LIKE 'memories_vectors%'"
+    )
+    await connection.close()
+    assert [row["schemaname"] for row in indexed] == ["memstream"]
+
+
+@pytest.mark.requirement("SE-1")
+@pytest.mark.parametrize("dimensions", [0, -1, 20_000])
+async def test_an_impossible_length_is_refused(service, dimensions):
+    with pytest.raises(asyncpg.PostgresError):
+        await service.execute("SELECT index_vectors('acme', $1)", dimensions)
 
 
 @pytest.mark.requirement("SE-1")
@@ -69,7 +176,11 @@ async def test_nothing_can_be_written_for_another_tenant(service):
     "statement",
     [
         "SELECT * FROM memories_0",
-        "TRUNCATE memories",
+        "SELECT * FROM memories_15",
+        *(f"TRUNCATE {table}" for table in TABLES),
+        "ALTER TABLE postings DISABLE ROW LEVEL SECURITY",
+        "DROP POLICY tenant_wall ON corpora",
+        "SELECT setval('memory_numbers', 1)",
         "ALTER TABLE memories DISABLE ROW LEVEL SECURITY",
         "DROP POLICY tenant_wall ON memories",
         "SELECT * FROM memstream.migrations",

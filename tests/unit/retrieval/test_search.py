@@ -36,8 +36,9 @@ class FoundStore:
 
 def hit(memory_id, similarity, layer="user", source_path=None, created_at=NOON, **fields):
     given = {"importance": 5.0, "confidence": 1.0, "last_referenced_at": None, "length": 5}
+    content = fields.pop("content", "content")
     return Hit(
-        *(memory_id, layer, "global", "fact", "content", source_path, created_at, {}),
+        *(memory_id, layer, "global", "fact", content, source_path, created_at, {}),
         **given | {"similarity": similarity} | fields,
     )
 

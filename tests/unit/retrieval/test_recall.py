@@ -1,0 +1,56 @@
+"""The four signals of a recall and their weights."""
+
+from datetime import timedelta
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from models.tenants import RecallWeights, ScopeWeights
+from retrieval.fusion import Scored
+from retrieval.recall import composite, recency
+from tests.unit.retrieval.test_search import NOON, hit
+
+SIGNAL = st.floats(0, 1)
+WEIGHTS = st.tuples(*[st.floats(0, 1e6)] * 4).filter(lambda weights: sum(weights) > 1e-300)
+
+
+@pytest.mark.requirement("SE-7")
+@pytest.mark.parametrize(
+    ("days", "expected"), [(0, 1.0), (7, 0.5), (14, 0.25), (-3, 1.0), (36_500, 0.0)]
+)
+def test_recency_halves_every_week_since_the_last_reference(days, expected):
+    moment = NOON + timedelta(days=days)
+    old = NOON - timedelta(days=1000)
+    assert recency(hit("m", None, created_at=NOON), moment) == pytest.approx(expected)
+    referenced = hit("m", None, created_at=old, last_referenced_at=NOON)
+    assert recency(referenced, moment) == pytest.approx(expected)
+
+
+@pytest.mark.requirement("SE-7")
+def test_the_default_weights_are_those_of_the_specification():
+    one = hit("m", None, importance=10.0, confidence=0.5, created_at=NOON - timedelta(days=7))
+    ((_, score),) = composite([Scored(one, 0.25)], ScopeWeights(), NOON)
+    assert score == pytest.approx(0.4 * 0.25 + 0.3 * 1 + 0.2 * 0.5 + 0.1 * 0.5)
+
+
+@pytest.mark.requirement("SE-7")
+def test_a_scopes_weights_come_before_the_tenants():
+    own = RecallWeights(relevance=1.0, scopes={"health": ScopeWeights(relevance=2.0)})
+    assert own.of("health").relevance == 2.0
+    assert own.of("general").relevance == own.of(None).relevance == 1.0
+
+
+@pytest.mark.requirement("SE-5", "SE-7")
+@given(signals=st.lists(st.tuples(SIGNAL, SIGNAL, SIGNAL), max_size=8), weights=WEIGHTS)
+def test_scores_lie_between_0_and_1_and_fall(signals, weights):
+    names = ("relevance", "importance", "recency", "confidence")
+    scored = [
+        Scored(hit(f"m{n}", None, importance=10 * important, confidence=confident), relevant)
+        for n, (relevant, important, confident) in enumerate(signals)
+    ]
+    chosen = ScopeWeights(**dict(zip(names, weights, strict=True)))
+    scores = [score for _, score in composite(scored, chosen, NOON)]
+    assert len(scores) == len(signals)
+    assert scores == sorted(scores, reverse=True)
+    assert all(0 <= score <= 1 for score in scores)
