@@ -14,7 +14,7 @@ BEST = 100
 AROUND = 20
 """The memories just before and after the first so many of each side are looked at as well."""
 
-SPARE = 100
+SPARE = 50
 """How many are looked at beyond those asked for where ranking needs no more: one that is near but
 belongs to an old dated file makes room for the next."""
 

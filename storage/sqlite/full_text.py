@@ -4,6 +4,7 @@ import json
 import sqlite3
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 
 from storage import words
 from storage.bm25 import bm25, weights
@@ -27,11 +28,11 @@ class Matches:
     counts: Mapping[int, Sequence[int]] = field(default_factory=dict)
     """By place."""
 
-    @property
+    @cached_property
     def frequencies(self) -> list[int]:
         """How many memories have each term."""
         columns = zip(*self.counts.values(), strict=True)
-        return [sum(map(bool, column)) for column in columns] or [0] * self.size
+        return [len(column) - column.count(0) for column in columns] or [0] * self.size
 
     def are_any(self, visible: Sequence[bool]) -> bool:
         """Tell whether any of them is visible."""

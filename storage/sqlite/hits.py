@@ -6,7 +6,7 @@ from datetime import datetime
 from typing import Any
 
 from storage import words
-from storage.protocol import DAY_S, Change, Filter, Hit, place_in_session
+from storage.protocol import Change, Filter, Hit, place_in_session
 from storage.sqlite.containment import contains
 from storage.sqlite.rows import Row, as_text, fits, remaining_confidence
 
@@ -45,7 +45,6 @@ def found_hit(
     """Return a memory that was found."""
     memory_id, layer, scope, kind, content, source_path, created_at, metadata = row[1:9]
     importance, confidence, decay_rate, confirmed_at, referenced_at, title = row[9:]
-    confirmed_day = datetime.fromisoformat(confirmed_at).timestamp() / DAY_S
     return Hit(
         memory_id=memory_id,
         layer=layer,
@@ -54,9 +53,9 @@ def found_hit(
         content=content,
         source_path=source_path,
         created_at=datetime.fromisoformat(created_at),
-        metadata=json.loads(metadata),
+        metadata={} if metadata == "{}" else json.loads(metadata),
         importance=importance,
-        confidence=remaining_confidence(confidence, decay_rate, confirmed_day, at),
+        confidence=remaining_confidence(confidence, decay_rate, confirmed_at, at),
         last_referenced_at=datetime.fromisoformat(referenced_at) if referenced_at else None,
         similarity=similarity,
         length=length,

@@ -3,6 +3,7 @@
 from bisect import bisect_left, insort
 from collections import defaultdict
 from collections.abc import Collection, Iterator, Sequence
+from heapq import nlargest
 from typing import Any
 
 from storage.protocol import Filter
@@ -69,6 +70,9 @@ class TenantIndex:
 
     def best(self, scores: dict[int, float], limit: int) -> list[int]:
         """Return the places with the highest scores, ties newest first and then by id."""
+        if len(scores) > limit:
+            worst = nlargest(limit, scores.values())[-1]
+            scores = {place: score for place, score in scores.items() if score >= worst}
         ordered = sorted(scores, key=lambda place: self.rows[place].memory_id)
         ordered.sort(key=lambda place: self.rows[place].created_at, reverse=True)
         ordered.sort(key=scores.__getitem__, reverse=True)

@@ -18,14 +18,15 @@ class Matrix:
 
     def __init__(self) -> None:
         self._vectors: Vector = np.empty((0, 0), np.float32)
-        self._facts = np.empty((0, FACTS))
+        # A row a fact, so that what one filter looks at lies side by side.
+        self._facts = np.empty((FACTS, 0))
 
     def put(self, place: int, row: Row, blob: bytes | None) -> None:
         """Set what is at a place, which may be the first after the last."""
         vector = None if blob is None else np.frombuffer(blob, np.float32)
         self._reserve(place, 0 if vector is None else vector.shape[0])
         self._vectors[place] = 0 if vector is None else vector
-        self._facts[place] = (
+        self._facts[:, place] = (
             *(row.row_id, _number(row.layer), _number(row.scope), row.shared),
             *(row.confidence, row.decay_rate, row.confirmed_day, vector is not None),
         )
@@ -33,16 +34,16 @@ class Matrix:
     def move(self, source: int, place: int) -> None:
         """Copy what is at one place to another."""
         self._vectors[place] = self._vectors[source]
-        self._facts[place] = self._facts[source]
+        self._facts[:, place] = self._facts[:, source]
 
     def visible(self, size: int, among: Filter, row_ids: Collection[int] | None) -> Sequence[bool]:
         """Tell for each of the first places whether the filter lets it through."""
-        row_id, layer, scope, shared, confidence, decay, confirmed, _ = self._facts[:size].T
-        days = np.maximum(among.at.timestamp() / DAY_S - confirmed, 0)
-        decay = np.minimum(decay, MAX_DECAY)
-        fits: npt.NDArray[np.bool_] = (
-            confidence * np.exp(-np.minimum(decay * days, MAX_FADING)) >= among.min_confidence
-        )
+        row_id, layer, scope, shared, confidence, decay, confirmed, _ = self._facts[:, :size]
+        if decay.any():
+            days = np.maximum(among.at.timestamp() / DAY_S - confirmed, 0)
+            fading = np.minimum(np.minimum(decay, MAX_DECAY) * days, MAX_FADING)
+            confidence = confidence * np.exp(-fading)
+        fits: npt.NDArray[np.bool_] = confidence >= among.min_confidence
         if among.layers is not None:
             fits &= np.isin(layer, [_number(name) for name in among.layers])
         if among.scope is not None:
@@ -54,12 +55,14 @@ class Matrix:
     def nearest(self, query: Vector, visible: Sequence[bool], limit: int) -> list[int]:
         """Return the visible places nearest to the query, and all that tie with the last."""
         size = len(visible)
-        places = np.flatnonzero(np.asarray(visible) & (self._facts[:size, 7] > 0))
-        if places.size > limit:
-            scores = (self._vectors[:size] @ query)[places]
+        fits = np.asarray(visible) & (self._facts[7, :size] > 0)
+        if np.count_nonzero(fits) > limit:
+            scores = self._vectors[:size] @ query
+            if not fits.all():
+                scores[~fits] = -np.inf
             worst = np.partition(scores, -limit)[-limit]
-            places = places[scores >= worst - TIE]
-        found: list[int] = places.tolist()
+            fits &= scores >= worst - TIE
+        found: list[int] = np.flatnonzero(fits).tolist()
         return found
 
     def similarities(self, query: Vector, places: Sequence[int]) -> list[float | None]:
@@ -71,12 +74,12 @@ class Matrix:
         scores = _rounded(self._vectors[chosen].astype(np.float64) @ query.astype(np.float64))
         return [
             float(score) if present else None
-            for score, present in zip(scores, self._facts[chosen, 7], strict=True)
+            for score, present in zip(scores, self._facts[7, chosen], strict=True)
         ]
 
     def likeness(self, place: int, other: int) -> float | None:
         """Return the cosine of two places."""
-        if not self._facts[place, 7] or not self._facts[other, 7]:
+        if not self._facts[7, place] or not self._facts[7, other]:
             return None
         one, two = self._vectors[[place, other]].astype(np.float64)
         return float(_rounded(one @ two))
@@ -87,8 +90,8 @@ class Matrix:
             # Doubling keeps the cost of growing at a constant share of each insertion.
             grown = max(64, 2 * place, room)
             vectors = np.zeros((grown, max(width, dimensions)), np.float32)
-            facts = np.empty((grown, FACTS))
-            vectors[:room, :width], facts[:room] = self._vectors, self._facts
+            facts = np.empty((FACTS, grown))
+            vectors[:room, :width], facts[:, :room] = self._vectors, self._facts
             self._vectors, self._facts = vectors, facts
 
 

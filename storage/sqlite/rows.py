@@ -34,14 +34,21 @@ class Row(NamedTuple):
     @property
     def confirmed_day(self) -> float:
         """When it was last confirmed, in days."""
-        return datetime.fromisoformat(self.last_confirmed_at).timestamp() / DAY_S
+        return day(self.last_confirmed_at)
+
+
+def day(moment: str) -> float:
+    """Return a moment in days."""
+    return datetime.fromisoformat(moment).timestamp() / DAY_S
 
 
 def remaining_confidence(
-    confidence: float, decay_rate: float, confirmed_day: float, at: datetime
+    confidence: float, decay_rate: float, confirmed_at: str, at: datetime
 ) -> float:
     """Return what is left of a confidence."""
-    days = max(at.timestamp() / DAY_S - confirmed_day, 0)
+    if decay_rate == 0:
+        return confidence
+    days = max(at.timestamp() / DAY_S - day(confirmed_at), 0)
     return confidence * math.exp(-min(decay_rate * days, MAX_FADING))
 
 
@@ -50,7 +57,7 @@ def fits(row: Row, among: Filter) -> bool:
     return (
         (among.layers is None or row.layer in among.layers)
         and (among.scope is None or row.scope == among.scope or row.shared)
-        and remaining_confidence(row.confidence, row.decay_rate, row.confirmed_day, among.at)
+        and remaining_confidence(row.confidence, row.decay_rate, row.last_confirmed_at, among.at)
         >= among.min_confidence
     )
 
