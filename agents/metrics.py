@@ -4,6 +4,10 @@ from prometheus_client import Counter, Histogram
 
 MESSAGES = Counter("memstream_messages", "Messages handled", ["topic"])
 DEAD_LETTERS = Counter("memstream_dead_letters", "Messages kept as dead letters", ["topic", "code"])
+NOT_FOUND = Counter(
+    "memstream_memories_not_found",
+    "Memories asked for by id that the tenant does not have: gone, mistyped, another's or filtered",
+)
 RETRIES = Counter("memstream_retries", "Batches tried again because a part was away", ["topic"])
 SEARCH_SECONDS = Histogram(
     "memstream_search_seconds",

@@ -7,7 +7,7 @@ import structlog
 
 from agents.dead_letters import DeadLetters
 from agents.delivery import Clock, Delivery, Publisher, TooLargeError
-from agents.metrics import MESSAGES, SEARCH_SECONDS
+from agents.metrics import MESSAGES, NOT_FOUND, SEARCH_SECONDS
 from agents.patience import PASSING, until_available
 from models import ErrorInfo, SearchRequest, SearchResult
 from models.errors import ErrorCode
@@ -63,6 +63,8 @@ class SearchAgent:
             result = await self._answer(delivery, request)
             await self._publish_or_explain(result, headers)
             await until_available(delivery.topic, lambda: self._search.count_references(result))
+            if request.operation == "get" and result.status == "ok":
+                NOT_FOUND.inc(len(set(request.memory_ids or ())) - len(result.results))
         MESSAGES.labels(topic=delivery.topic).inc()
 
     async def _answer(self, delivery: Delivery, request: SearchRequest) -> SearchResult:

@@ -17,7 +17,8 @@ from pgvector.asyncpg import register_vector
 
 from models import Item
 from retrieval.embedding.protocol import Vectors
-from storage.postgres.store import EXACT_UP_TO, SERVICE_SETTINGS
+from storage.postgres.connect import SERVICE_SETTINGS
+from storage.postgres.store import EXACT_UP_TO
 from storage.statements import statements
 
 CANDIDATES = 100

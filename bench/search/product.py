@@ -12,6 +12,8 @@ from retrieval.embedding.protocol import Vectors
 from storage.sqlite import SqliteStore
 
 SIZES = (10_000, 100_000)
+JUDGED_FROM = 100_000
+"""Among fewer, a call's fixed cost (a thread, the rows, the answer) is as long as the product."""
 DISTURBED = 2
 """The same product takes the same time: a median this far above the fastest is not its own."""
 BUSY = "the bare product was held up by other work on the cores, which flatters the ratio"
@@ -66,6 +68,7 @@ async def against_product(
         name = f"embedded / matrix @ query, {label}"
         doubt = BUSY if bare.p50 > DISTURBED * bare.fastest else ""
         ratios = ours.against(bare)
-        goals.append(Goal.of_ratios(name, ratios, BARE_PRODUCT, at_most=True, doubt=doubt))
+        if size >= JUDGED_FROM:
+            goals.append(Goal.of_ratios(name, ratios, BARE_PRODUCT, at_most=True, doubt=doubt))
     await store.close()
     return tables, goals

@@ -1,92 +1,43 @@
 """The PostgreSQL store: the tenant is in every statement and in every transaction's setting."""
 
-import json
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from datetime import datetime
-from functools import cache
 from itertools import groupby
 from typing import Any
 
-import asyncpg
-from pgvector.asyncpg import register_vector
 from pydantic import JsonValue
 
 from models import TenantOverrides
 from storage.overrides import read_overrides, split_changes
-from storage.postgres.migrate import applied_version
-from storage.postgres.rows import found_rows, memory_row, posting_columns
-from storage.protocol import (
-    Change,
-    Filter,
-    Found,
-    Hit,
-    Sought,
-    StoreError,
-    StoreUnavailableError,
-    last_of_each_memory,
-)
-from storage.statements import migrations, statements
+from storage.postgres.connect import PASSING, open_pool, unreachable
+from storage.postgres.find import filter_parameters, find
+from storage.postgres.write import apply_to_tenant, unseen
+from storage.protocol import Change, Filter, Found, Hit, Sought
+from storage.statements import statements
 
 _SQL = statements("storage.postgres")
-
-# Restarts, fail-overs, full connection slots and deadlocks pass; the same call may then work.
-_PASSING = (
-    OSError,
-    TimeoutError,
-    asyncpg.InterfaceError,
-    asyncpg.PostgresConnectionError,
-    asyncpg.OperatorInterventionError,
-    asyncpg.InsufficientResourcesError,
-    asyncpg.TransactionRollbackError,
-)
-
 
 EXACT_UP_TO = 5_000
 """Tenants with more memories are searched through an index; see docs/decisions.md for the times."""
 
 INDEX_TIMEOUT_S = 3_600.0
 
-SERVICE_SETTINGS = {
-    "role": "memstream_app",
-    "search_path": "memstream,public",
-    "application_name": "memstream",
-    # Filters are applied while an index is scanned, until enough pass them.
-    "hnsw.iterative_scan": "relaxed_order",
-    "hnsw.max_scan_tuples": "1000000",
-    # Statements are written in the order in which they are best carried out; where an index gives
-    # the order, sorting is never cheaper, though a planner that knows no vectors thinks so …
-    "join_collapse_limit": "1",
-    "enable_sort": "off",
-    # … and a plan for any tenant is a good one for none.
-    "plan_cache_mode": "force_custom_plan",
-    "jit": "off",
-}
-
 
 class PostgresStore:
     """Memories in PostgreSQL, read and written as a role that row-level security binds."""
 
-    def __init__(self, pool: Any) -> None:
+    def __init__(self, pool: Any, exact_up_to: int) -> None:
         self._pool = pool
+        self._exact_up_to = exact_up_to
         self._indexed: set[tuple[str, int]] = set()
 
     @classmethod
-    async def open(cls, url: str, *, connections: int = 8) -> "PostgresStore":
+    async def open(
+        cls, url: str, *, connections: int = 8, exact_up_to: int = EXACT_UP_TO
+    ) -> "PostgresStore":
         """Connect; the database must have been migrated."""
-        await _check_schema(url)
-        try:
-            pool = await asyncpg.create_pool(
-                url,
-                min_size=1,
-                max_size=connections,
-                init=_prepare,
-                command_timeout=30,
-                server_settings=SERVICE_SETTINGS,
-            )
-        except _PASSING as error:
-            raise _unreachable(error) from error
-        return cls(pool)
+        return cls(await open_pool(url, connections), exact_up_to)
 
     async def apply(self, changes: Sequence[Change]) -> None:
         """Apply the changes in order, in one transaction, each event once."""
@@ -95,28 +46,19 @@ class PostgresStore:
         async with self._transaction() as connection:
             for tenant_id, group in groupby(by_tenant, lambda change: change.item.tenant_id):
                 await connection.execute(_SQL["enter_tenant"], tenant_id)
-                sizes[tenant_id] = await _apply_to_tenant(connection, tenant_id, list(group))
+                sizes[tenant_id] = await apply_to_tenant(connection, tenant_id, list(group))
         await self._index_large(changes, sizes)
 
     async def find(self, tenant_id: str, sought: Sought, among: Filter) -> Found:
         """Return those of the tenant's memories that may answer the query."""
-        asked = sought.asked
         async with self._tenant(tenant_id) as connection:
-            if asked.parts:
-                found = await _find(connection, "find_parts", asked.parts, tenant_id, sought, among)
-            else:
-                found = await _find(connection, "find_terms", asked.terms, tenant_id, sought, among)
-            if asked.scraps and not found.has_words:
-                scraps = asked.scraps
-                other = await _find(connection, "find_scraps", scraps, tenant_id, sought, among)
-                found = other if other.has_words else found
-        return found
+            return await find(connection, tenant_id, sought, among, self._exact_up_to)
 
     async def get(self, tenant_id: str, memory_ids: Sequence[str], among: Filter) -> list[Hit]:
         """Return those of the tenant's memories that there are, in the order asked for."""
         async with self._tenant(tenant_id) as connection:
             rows = await connection.fetch(
-                _SQL["get"], *_parameters(tenant_id, among), list(memory_ids)
+                _SQL["get"], *filter_parameters(tenant_id, among), list(memory_ids)
             )
         return [Hit(*row) for row in rows]
 
@@ -125,7 +67,7 @@ class PostgresStore:
     ) -> None:
         """Count that a request returned these memories; the same request counts once."""
         async with self._tenant(tenant_id) as connection:
-            if await _unseen(connection, tenant_id, "references", {request_id: at}):
+            if await unseen(connection, tenant_id, "references", {request_id: at}):
                 # In one order, so that concurrent requests cannot deadlock.
                 await connection.execute(_SQL["refer"], tenant_id, sorted(memory_ids), at)
 
@@ -155,7 +97,7 @@ class PostgresStore:
         large = {
             (change.item.tenant_id, change.embedding.vector.shape[0])
             for change in changes
-            if change.embedding is not None and sizes[change.item.tenant_id] > EXACT_UP_TO
+            if change.embedding is not None and sizes[change.item.tenant_id] > self._exact_up_to
         }
         for tenant_id, dimensions in sorted(large - self._indexed):
             async with self._transaction() as connection:
@@ -185,97 +127,5 @@ class PostgresStore:
         try:
             async with self._pool.acquire(timeout=10) as connection, connection.transaction():
                 yield connection
-        except _PASSING as error:
-            raise _unreachable(error) from error
-
-
-async def _prepare(connection: Any) -> None:
-    await register_vector(connection, schema="public")
-    await connection.set_type_codec(
-        "jsonb", encoder=json.dumps, decoder=json.loads, schema="pg_catalog"
-    )
-
-
-async def _check_schema(url: str) -> None:
-    try:
-        connection = await asyncpg.connect(url, timeout=10)
-    except _PASSING as error:
-        raise _unreachable(error) from error
-    try:
-        have = await applied_version(connection)
-    finally:
-        await connection.close()
-    want = migrations("storage.postgres")[-1][0]
-    if have < want:
-        raise StoreError(f"the database has schema {have}, not {want}: run `memstream migrate`")
-
-
-async def _unseen(
-    connection: Any, tenant_id: str, consumer: str, seen_at: Mapping[str, datetime]
-) -> set[str]:
-    """Mark events as seen and return those that were not before."""
-    events = sorted(seen_at)
-    moments = [seen_at[event] for event in events]
-    rows = await connection.fetch(_SQL["mark_seen"], tenant_id, consumer, events, moments)
-    return {row["event_id"] for row in rows}
-
-
-async def _apply_to_tenant(connection: Any, tenant_id: str, changes: Sequence[Change]) -> int:
-    """Apply changes and return how many memories the tenant has then."""
-    await connection.execute(_SQL["take_turn"], tenant_id)
-    seen_at = {change.item.event_id: change.received_at for change in changes}
-    new = await _unseen(connection, tenant_id, "items", seen_at)
-    last = last_of_each_memory([change for change in changes if change.item.event_id in new])
-    gone = [change.item.memory_id for change in last if change.item.op == "delete"]
-    written = [change for change in last if change.item.op == "upsert"]
-    await connection.execute(
-        _SQL["forget_words"], tenant_id, [change.item.memory_id for change in last]
-    )
-    if gone:
-        await connection.execute(_SQL["delete_memories"], tenant_id, gone)
-    await connection.executemany(_SQL["upsert_memory"], [memory_row(one) for one in written])
-    memories: int = await connection.fetchval(
-        _SQL["remember_words"],
-        tenant_id,
-        [change.item.memory_id for change in written],
-        *posting_columns(written),
-    )
-    return memories
-
-
-def _parameters(tenant_id: str, among: Filter) -> tuple[Any, ...]:
-    return (
-        *(tenant_id, among.at, among.layers, among.scope),
-        *(among.min_confidence, among.metadata),
-    )
-
-
-async def _find(
-    connection: Any,
-    statement: str,
-    terms: Sequence[str],
-    tenant_id: str,
-    sought: Sought,
-    among: Filter,
-) -> Found:
-    embedding = sought.embedding
-    vector, model = (embedding.vector, embedding.model) if embedding else (None, None)
-    rows = await connection.fetch(
-        _for_length(statement, 1 if vector is None else vector.shape[0]),
-        *_parameters(tenant_id, among),
-        *(vector, model, terms, sought.best, sought.around, EXACT_UP_TO),
-    )
-    return found_rows(rows, len(terms))
-
-
-@cache
-def _for_length(statement: str, dimensions: int) -> str:
-    """Return the statement for vectors of that length, which an index must be told."""
-    return _SQL[statement].replace(":dimensions", str(dimensions))
-
-
-def _unreachable(error: BaseException) -> StoreUnavailableError:
-    return StoreUnavailableError(
-        f"PostgreSQL does not answer ({type(error).__name__}: {error}); is it running, "
-        "and is MEMSTREAM_DATABASE right?"
-    )
+        except PASSING as error:
+            raise unreachable(error) from error

@@ -3,9 +3,8 @@
 import asyncio
 import json
 import sqlite3
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
 from datetime import datetime
 from pathlib import Path
 from typing import Any, TypeVar
@@ -24,17 +23,15 @@ from storage.protocol import (
     last_of_each_memory,
 )
 from storage.sqlite.containment import contains
+from storage.sqlite.database import connect, reading, writing
 from storage.sqlite.full_text import Matches, Words
 from storage.sqlite.hits import found_hit, memory_row, plain_hit, row_fits
 from storage.sqlite.index import TenantIndex
 from storage.sqlite.pool import Pool
 from storage.sqlite.rows import Row, as_text
-from storage.statements import migrations, statements
+from storage.statements import statements
 
 _SQL = statements("storage.sqlite")
-
-BUSY_TIMEOUT_S = 10.0
-"""How long a writer waits for another process's; a batch takes milliseconds, a big one a second."""
 
 T = TypeVar("T")
 
@@ -106,41 +103,13 @@ class SqliteStore:
             raise StoreUnavailableError(f"{self._path} cannot be used: {error}") from error
 
     def _connect(self) -> None:
-        self._path.parent.mkdir(parents=True, exist_ok=True)
-        self._database = sqlite3.connect(
-            self._path, timeout=BUSY_TIMEOUT_S, isolation_level=None, check_same_thread=False
-        )
-        self._database.execute("PRAGMA journal_mode = WAL")
-        # In WAL mode this cannot corrupt the file; only a power cut may undo the last commits,
-        # and those items come again because their offsets are committed later.
-        self._database.execute("PRAGMA synchronous = NORMAL")
-        self._migrate()
+        self._database = connect(self._path)
         self._words = Words(self._database, self._full_text)
-        with self._transaction():
+        with writing(self._database):
             self._words.set_up()
 
-    def _migrate(self) -> None:
-        # The write lock is held from reading the version on: processes migrate one by one.
-        with self._transaction():
-            have = self._database.execute("PRAGMA user_version").fetchone()[0]
-            for version, _, sql in migrations("storage.sqlite"):
-                if version > have:
-                    for statement in _split(sql):
-                        self._database.execute(statement)
-                    self._database.execute(f"PRAGMA user_version = {version}")
-
-    @contextmanager
-    def _transaction(self) -> Iterator[None]:
-        self._database.execute("BEGIN IMMEDIATE")
-        try:
-            yield
-        except BaseException:
-            self._database.execute("ROLLBACK")
-            raise
-        self._database.execute("COMMIT")
-
     def _apply(self, changes: Sequence[Change]) -> None:
-        with self._transaction():
+        with writing(self._database):
             new = [
                 change
                 for change in changes
@@ -167,24 +136,20 @@ class SqliteStore:
             self._words.remember(written.fetchone()[0], item.tenant_id, item.content or "")
 
     def _find(self, tenant_id: str, sought: Sought, among: Filter) -> Found:
-        embedding = sought.embedding
-        index = self._up_to_date(tenant_id, embedding.model if embedding else None)
-        row_ids = None if among.metadata is None else self._containing(tenant_id, among.metadata)
-        visible = index.visible(among, row_ids)
-        matches = self._words.match(tenant_id, sought.asked, index, visible)
-        worded = matches.best(index, visible, sought.best)
-        near = index.nearest(embedding.vector, visible, sought.best) if embedding else []
-        pool = Pool(index, dict.fromkeys([*worded, *near]))
-        pool.look_around([*worded[: sought.around], *near[: sought.around]], visible)
-        hits = self._hits(tenant_id, pool, sought, matches, among)
+        with reading(self._database):
+            embedding = sought.embedding
+            index = self._up_to_date(tenant_id, embedding.model if embedding else None)
+            having = None if among.metadata is None else self._containing(tenant_id, among.metadata)
+            visible = index.visible(among, having)
+            matches = self._words.match(tenant_id, sought.asked, index, visible)
+            worded = matches.best(index, visible, sought.best)
+            near = index.nearest(embedding.vector, visible, sought.best) if embedding else []
+            pool = Pool(index, dict.fromkeys([*worded, *near]))
+            pool.look_around([*worded[: sought.around], *near[: sought.around]], visible)
+            hits = self._hits(tenant_id, pool, sought, matches, among)
         if not hits:
             return Found()
-        return Found(
-            hits=hits,
-            frequencies=matches.frequencies,
-            memories=len(index.rows),
-            mean_length=index.mean_length,
-        )
+        return Found(hits, matches.frequencies, len(index.rows), index.mean_length)
 
     def _hits(
         self, tenant_id: str, pool: Pool, sought: Sought, matches: Matches, among: Filter
@@ -205,7 +170,7 @@ class SqliteStore:
     def _refer(
         self, tenant_id: str, request_id: str, memory_ids: Sequence[str], at: datetime
     ) -> None:
-        with self._transaction():
+        with writing(self._database):
             if self._is_new(tenant_id, "references", request_id, at):
                 self._database.execute(
                     _SQL["refer"], (as_text(at), tenant_id, json.dumps(list(memory_ids)))
@@ -227,7 +192,7 @@ class SqliteStore:
     def _override(
         self, tenant_id: str, kept: dict[str, JsonValue], removed: list[str]
     ) -> TenantOverrides:
-        with self._transaction():
+        with writing(self._database):
             merged = self._overrides(tenant_id) | kept
             left = {key: value for key, value in merged.items() if key not in removed}
             self._database.execute(_SQL["override"], (tenant_id, json.dumps(left)))
@@ -251,13 +216,3 @@ class SqliteStore:
                 index.put(row, blob if of == model else None)
             index.change = change
         return index
-
-
-def _split(script: str) -> Iterator[str]:
-    """Yield the statements of a script; sqlite3's own executescript would end our transaction."""
-    statement = ""
-    for line in script.splitlines(keepends=True):
-        statement += line
-        if sqlite3.complete_statement(statement):
-            yield statement
-            statement = ""

@@ -22,9 +22,8 @@ NEAR = GridEmbedder({"q": VECTORS[0]})
 
 
 @pytest.fixture
-async def store(emptied_postgres, monkeypatch):
-    monkeypatch.setattr("storage.postgres.store.EXACT_UP_TO", 5)
-    store = await PostgresStore.open(emptied_postgres, connections=1)
+async def store(emptied_postgres):
+    store = await PostgresStore.open(emptied_postgres, connections=1, exact_up_to=5)
     large = [change(f"m{n}", "cat", to=to, tenant="large") for n, to in enumerate(VECTORS)]
     await store.apply([*large, change("small", "cat", to=VECTORS[0], tenant="small")])
     yield store
@@ -60,14 +59,11 @@ async def test_only_the_large_are_indexed_and_the_search_can_use_it(store, empti
 
 
 @pytest.mark.requirement("SE-2")
-async def test_no_tenant_loses_what_it_would_find_to_the_size_of_another(
-    emptied_postgres, monkeypatch
-):
-    monkeypatch.setattr("storage.postgres.store.EXACT_UP_TO", 100)
+async def test_no_tenant_loses_what_it_would_find_to_the_size_of_another(emptied_postgres):
     sizes = {"small": 50, "middle": 500, "large": 1000, "rest": 1500}
     random = np.random.default_rng(7)
     vectors = {name: _directions(random, size) for name, size in sizes.items()}
-    store = await PostgresStore.open(emptied_postgres, connections=1)
+    store = await PostgresStore.open(emptied_postgres, connections=1, exact_up_to=100)
     for name, rows in vectors.items():
         await store.apply(
             [change(f"m{n}", "cat", to=row, tenant=name) for n, row in enumerate(rows)]

@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 from agents import search as search_module
 from agents.items import ItemsAgent
+from agents.metrics import NOT_FOUND
 from agents.search import SearchAgent
 from models import SearchResult
 from retrieval.embedding import EmbedderUnavailableError
@@ -109,7 +110,9 @@ async def test_semantic_mode_scores_by_cosine_and_threshold_cuts(agent_for, publ
 @pytest.mark.usefixtures("remembered")
 async def test_get_returns_memories_by_id_but_never_another_tenants(agent_for, published):
     ids = ["acme-b", "umbrella-a", "acme-a"]
+    before = NOT_FOUND._value.get()
     await agent_for()([asked(request("", operation="get", memory_ids=ids))])
+    assert NOT_FOUND._value.get() - before == len(ids) - len(published.results()[0]["results"])
     (answer,) = published.results()
     found = [(memory["memory_id"], memory["score"]) for memory in answer["results"]]
     assert found == [("acme-b", 1.0), ("acme-a", 1.0)]

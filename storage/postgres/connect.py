@@ -1,0 +1,83 @@
+"""Connections to PostgreSQL as the service uses them."""
+
+import json
+from typing import Any
+
+import asyncpg
+from pgvector.asyncpg import register_vector
+
+from storage.postgres.migrate import applied_version
+from storage.protocol import StoreError, StoreUnavailableError
+from storage.statements import migrations
+
+# Restarts, fail-overs, full connection slots and deadlocks pass; the same call may then work.
+PASSING = (
+    OSError,
+    TimeoutError,
+    asyncpg.InterfaceError,
+    asyncpg.PostgresConnectionError,
+    asyncpg.OperatorInterventionError,
+    asyncpg.InsufficientResourcesError,
+    asyncpg.TransactionRollbackError,
+)
+
+SERVICE_SETTINGS = {
+    "role": "memstream_app",
+    "search_path": "memstream,public",
+    "application_name": "memstream",
+    # Filters are applied while an index is scanned, until enough pass them.
+    "hnsw.iterative_scan": "relaxed_order",
+    "hnsw.max_scan_tuples": "1000000",
+    # Statements are written in the order in which they are best carried out; where an index gives
+    # the order, sorting is never cheaper, though a planner that knows no vectors thinks so …
+    "join_collapse_limit": "1",
+    "enable_sort": "off",
+    # … and a plan for any tenant is a good one for none.
+    "plan_cache_mode": "force_custom_plan",
+    "jit": "off",
+}
+
+
+async def open_pool(url: str, connections: int) -> Any:
+    """Connect; the database must have been migrated."""
+    await _check_schema(url)
+    try:
+        return await asyncpg.create_pool(
+            url,
+            min_size=1,
+            max_size=connections,
+            init=_prepare,
+            command_timeout=30,
+            server_settings=SERVICE_SETTINGS,
+        )
+    except PASSING as error:
+        raise unreachable(error) from error
+
+
+def unreachable(error: BaseException) -> StoreUnavailableError:
+    """Return what to tell whoever wanted the database."""
+    return StoreUnavailableError(
+        f"PostgreSQL does not answer ({type(error).__name__}: {error}); is it running, "
+        "and is MEMSTREAM_DATABASE right?"
+    )
+
+
+async def _prepare(connection: Any) -> None:
+    await register_vector(connection, schema="public")
+    await connection.set_type_codec(
+        "jsonb", encoder=json.dumps, decoder=json.loads, schema="pg_catalog"
+    )
+
+
+async def _check_schema(url: str) -> None:
+    try:
+        connection = await asyncpg.connect(url, timeout=10)
+    except PASSING as error:
+        raise unreachable(error) from error
+    try:
+        have = await applied_version(connection)
+    finally:
+        await connection.close()
+    want = migrations("storage.postgres")[-1][0]
+    if have < want:
+        raise StoreError(f"the database has schema {have}, not {want}: run `memstream migrate`")

@@ -1,0 +1,38 @@
+"""PostgreSQL is killed and started again under load, and service goes on by itself."""
+
+import pytest
+
+from tests.acceptance.service import Client, running, wait_for
+
+
+@pytest.mark.requirement("SE-10")
+def test_the_store_is_restarted_under_load(tmp_path, models, start_postgres):
+    postgres = start_postgres(tmp_path / "postgres")
+    options = ("--database", postgres.url)
+    with running(tmp_path / "data", *options, models=models) as service:
+        client = Client(service.runtime["broker"])
+        client.remember("cat", "Her cat is called Momo")
+        client.search_until("the name of her pet", "cat")
+        before = [ask(client, n) for n in range(20)]
+        postgres.process.kill()
+        postgres.process.wait(30)
+        meanwhile = [ask(client, n) for n in range(20)]
+        client.remember("dog", "Their dog is called Rex")
+        wait_for(lambda: not service.ready(), "the store to be missed")
+        again = start_postgres(tmp_path / "postgres")
+        assert again.url == postgres.url
+        after = [ask(client, n) for n in range(20)]
+        for request_id in (*before, *meanwhile, *after):
+            result = client.result(request_id)
+            # Who had to wait too long for the store is told so; nobody is left without an answer.
+            assert result["status"] == "ok" or result["error"]["code"] == "unavailable"
+        wait_for(service.ready, "the store to be back")
+        # What was published while the store was away is there.
+        client.search_until("what is their dog called?", "dog")
+        assert client.dead_letters() == []
+        client.close()
+    assert "Traceback" not in service.output()
+
+
+def ask(client, number):
+    return client.request("the name of her pet", session_id=f"s{number}")
