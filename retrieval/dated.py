@@ -12,8 +12,8 @@ def freshness(
     source_path: str | None, at: datetime, half_life_days: float = HALF_LIFE_DAYS
 ) -> float:
     """Return what a score is multiplied by: 2^(−age/half-life) for YYYY-MM-DD.md, else 1."""
-    dated = _DATED_FILE.fullmatch(source_path or "")
-    if dated is None:
+    dated = source_path and _DATED_FILE.fullmatch(source_path)
+    if not dated:
         return 1.0
     try:
         midnight = datetime.combine(date.fromisoformat(dated[1]), time(), UTC)

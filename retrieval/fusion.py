@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from models.tenants import FusionWeights
 from retrieval.dated import freshness
-from retrieval.ranking import Evidence, features, rank
+from retrieval.ranking import Evidence, features, first_and_ties, rank
 from storage import Hit
 
 RANK_OFFSET = 60
@@ -81,18 +81,28 @@ def by_weights(evidence: Evidence, weights: FusionWeights, has_meaning: bool) ->
 
 
 def by_recipe(
-    evidence: Evidence, query: str, best: int, weights: Mapping[str, float], at: datetime
+    evidence: Evidence,
+    query: str,
+    best: int,
+    weights: Mapping[str, float],
+    at: datetime,
+    limit: int | None = None,
 ) -> list[Scored]:
-    """Return the learned order, scored by rank on the scale of reciprocal rank fusion."""
+    """Return the learned order, or its beginning, scored by rank on the scale of rank fusion."""
     if not evidence.hits:
         return []
-    odds = rank(features(evidence, query, best), weights).tolist()
+    odds = rank(features(evidence, query, best), weights)
     # The ranker's scores are logarithms of odds: fading divides the odds.
-    ordered = in_order(
-        Scored(hit, each + math.log(max(freshness(hit.source_path, at), LEAST_FRESHNESS)))
-        for hit, each in zip(evidence.hits, odds, strict=True)
-    )
+    for place, hit in enumerate(evidence.hits):
+        if hit.source_path is not None:
+            odds[place] += _log_freshness(hit, at)
+    places = range(len(odds)) if limit is None else first_and_ties(odds, limit)
+    ordered = in_order(Scored(evidence.hits[place], float(odds[place])) for place in places)
     return [
         Scored(one.hit, (RANK_OFFSET + 1) / (RANK_OFFSET + place))
         for place, one in enumerate(ordered, start=1)
     ]
+
+
+def _log_freshness(hit: Hit, at: datetime) -> float:
+    return math.log(max(freshness(hit.source_path, at), LEAST_FRESHNESS))

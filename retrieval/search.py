@@ -84,7 +84,9 @@ class Search:
         among = _filter(request, planned.layers, FADED_CONFIDENCE, at)
         evidence = Evidence(await self._store.find(request.tenant_id, sought, among))
         if planned.is_ranked:
-            return by_recipe(evidence, request.query, planned.best, self._weights, at)
+            # A recall may prefer any of them; of a search only the first are ever shown.
+            limit = request.limit if request.operation == "search" else None
+            return by_recipe(evidence, request.query, planned.best, self._weights, at, limit)
         if planned.mode == "semantic":
             return faded(by_meaning(evidence), at)
         if planned.mode == "keyword":

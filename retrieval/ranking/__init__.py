@@ -2,6 +2,15 @@
 
 from retrieval.ranking.evidence import Evidence
 from retrieval.ranking.features import FEATURES, GROUPS, features
-from retrieval.ranking.ranker import PRIOR, rank, without_groups
+from retrieval.ranking.ranker import PRIOR, first_and_ties, rank, without_groups
 
-__all__ = ["FEATURES", "GROUPS", "PRIOR", "Evidence", "features", "rank", "without_groups"]
+__all__ = [
+    "FEATURES",
+    "GROUPS",
+    "PRIOR",
+    "Evidence",
+    "features",
+    "first_and_ties",
+    "rank",
+    "without_groups",
+]

@@ -25,6 +25,14 @@ def rank(rows: Column, weights: Mapping[str, float]) -> Column:
     return scores
 
 
+def first_and_ties(scores: Column, count: int) -> list[int]:
+    """Return the places of so many of the highest scores, and of all that tie with the last."""
+    if count >= len(scores):
+        return list(range(len(scores)))
+    found: list[int] = np.flatnonzero(scores >= np.partition(scores, -count)[-count]).tolist()
+    return found
+
+
 def without_groups(groups: Iterable[str]) -> Mapping[str, float]:
     """Return the prior with these groups of features switched off."""
     off = {name for group in groups for name in GROUPS[group]}

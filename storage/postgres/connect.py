@@ -32,7 +32,7 @@ SERVICE_SETTINGS = {
     # the order, sorting is never cheaper, though a planner that knows no vectors thinks so …
     "join_collapse_limit": "1",
     "enable_sort": "off",
-    # … and a plan for any tenant is a good one for none.
+    # … and across partitions, a plan for any tenant is a good one for none.
     "plan_cache_mode": "force_custom_plan",
     "jit": "off",
 }
@@ -47,6 +47,7 @@ async def open_pool(url: str, connections: int) -> Any:
             min_size=1,
             max_size=connections,
             init=_prepare,
+            reset=_leave_as_it_is,
             command_timeout=30,
             server_settings=SERVICE_SETTINGS,
         )
@@ -65,8 +66,16 @@ def unreachable(error: BaseException) -> StoreUnavailableError:
 async def _prepare(connection: Any) -> None:
     await register_vector(connection, schema="public")
     await connection.set_type_codec(
-        "jsonb", encoder=json.dumps, decoder=json.loads, schema="pg_catalog"
+        "jsonb", encoder=json.dumps, decoder=_read_json, schema="pg_catalog"
     )
+
+
+def _read_json(text: str) -> Any:
+    return {} if text == "{}" else json.loads(text)  # Most memories have no metadata.
+
+
+async def _leave_as_it_is(connection: Any) -> None:
+    """Save the round trip of a reset: all that is ever set ends with its transaction."""
 
 
 async def _check_schema(url: str) -> None:

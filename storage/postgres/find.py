@@ -12,17 +12,24 @@ _SQL = statements("storage.postgres")
 
 
 async def find(
-    connection: Any, tenant_id: str, sought: Sought, among: Filter, exact_up_to: int
+    connection: Any,
+    tenant_id: str,
+    sought: Sought,
+    among: Filter,
+    *,
+    partition: int,
+    exactly: bool,
 ) -> Found:
     """Return what was found by words, or by parts, or if that finds nothing by scraps."""
 
     async def by(statement: str, terms: Sequence[str]) -> Found:
         embedding = sought.embedding
         vector, model = (embedding.vector, embedding.model) if embedding else (None, None)
+        dimensions = None if exactly or vector is None else len(vector)
         rows = await connection.fetch(
-            _for_length(statement, 1 if vector is None else vector.shape[0]),
+            _statement(statement, partition, dimensions),
             *filter_parameters(tenant_id, among),
-            *(vector, model, terms, sought.best, sought.around, exact_up_to),
+            *(vector, model, terms, sought.best, sought.around),
         )
         return found_rows(rows, len(terms))
 
@@ -43,6 +50,14 @@ def filter_parameters(tenant_id: str, among: Filter) -> tuple[Any, ...]:
 
 
 @cache
-def _for_length(statement: str, dimensions: int) -> str:
-    """Return the statement for vectors of that length, which an index must be told."""
-    return _SQL[statement].replace(":dimensions", str(dimensions))
+def _statement(name: str, partition: int, dimensions: int | None) -> str:
+    """Return a statement for one partition that uses its index for vectors of that length, if any.
+
+    Nothing else can be told to PostgreSQL before it plans, and these are planned once.
+    """
+    order = _SQL["exactly_nearest_first" if dimensions is None else "nearly_nearest_first"]
+    return (
+        _SQL[name]
+        .replace(":partition", f"memories_{partition:d}")
+        .replace(":nearest_first", order.replace(":dimensions", str(dimensions)))
+    )

@@ -1,6 +1,15 @@
 -- name: enter_tenant
 SELECT set_config('app.tenant_id', $1, true)
 
+-- name: enter_tenant_to_find
+-- Statements that find are planned once: they name the tenant's partition and the order of joins.
+SELECT
+    set_config('app.tenant_id', $1, true),
+    set_config('plan_cache_mode', 'force_generic_plan', true)
+
+-- name: partition
+SELECT partition_of($1)
+
 -- name: mark_seen
 INSERT INTO inbox (tenant_id, consumer, event_id, seen_at)
 SELECT $1, $2, event_id, seen_at
@@ -72,7 +81,7 @@ DELETE FROM memories WHERE tenant_id = $1 AND memory_id = ANY ($2::text[])
 
 -- name: remaining_confidence
 -- PostgreSQL refuses what is too large or too small for a number: then nothing would be found.
-(CASE WHEN confidence < 1e-18 THEN 0 ELSE confidence * exp(-least(
+(CASE WHEN decay_rate = 0 THEN confidence WHEN confidence < 1e-18 THEN 0 ELSE confidence * exp(-least(
         least(decay_rate, 1e300)
             * (greatest(extract(epoch FROM $2::timestamptz - last_confirmed_at), 0) / 86400),
         700
@@ -88,8 +97,14 @@ tenant_id = $1
 -- name: similarity
 round(least(greatest(1 - (embedding <=> $7), -1), 1) * 1e6) / 1e6
 
+-- name: exactly_nearest_first
+score DESC, created_at DESC, memory_id COLLATE "C"
+
 -- name: vectors_of_length
 (CASE WHEN vector_dims(embedding) = :dimensions THEN embedding END)::vector(:dimensions)
+
+-- name: nearly_nearest_first
+{vectors_of_length} <=> $7::vector(:dimensions)
 
 -- name: corpus
 corpus AS MATERIALIZED (
@@ -109,7 +124,7 @@ frequency AS MATERIALIZED (
     GROUP BY ordinal, corpus.memories
 ),
 weighed AS (
-    SELECT number, round(sum(
+    SELECT number AS matching, round(sum(
         weight * occurrences * 2.2 / (occurrences + 1.2 * (0.25 + 0.75 * length / mean_length))
     ) * 1e9) AS bm25
     FROM matched JOIN frequency USING (ordinal) CROSS JOIN corpus
@@ -118,29 +133,23 @@ weighed AS (
 ),
 by_words AS (
     SELECT number, session_id, place, memory_id, bm25 AS score, created_at
-    FROM weighed JOIN memories USING (number)
-    WHERE {visible}
+    -- OFFSET 0 keeps what is inside from being joined in another way than row by row.
+    FROM weighed CROSS JOIN LATERAL (
+        SELECT number, session_id, place, memory_id, created_at
+        FROM :partition
+        WHERE number = weighed.matching AND {visible}
+        OFFSET 0
+    ) AS memory
     ORDER BY bm25 DESC, created_at DESC, memory_id COLLATE "C"
     LIMIT $10
 ),
 by_meaning AS (
     SELECT number, session_id, place, memory_id, {similarity} AS score, created_at
-    FROM memories
-    WHERE coalesce((SELECT memories FROM corpus), 0) <= $12
-        AND $8::text IS NOT NULL
+    FROM :partition
+    WHERE $8::text IS NOT NULL
         AND {visible}
         AND embedding_model = $8
-    ORDER BY score DESC, created_at DESC, memory_id COLLATE "C"
-    LIMIT $10
-),
-by_index AS (
-    SELECT number, session_id, place, memory_id, {similarity} AS score, created_at
-    FROM memories
-    WHERE (SELECT memories FROM corpus) > $12
-        AND $8::text IS NOT NULL
-        AND {visible}
-        AND embedding_model = $8
-    ORDER BY {vectors_of_length} <=> $7::vector(:dimensions)
+    ORDER BY :nearest_first
     LIMIT $10
 ),
 best AS MATERIALIZED (
@@ -151,7 +160,7 @@ best AS MATERIALIZED (
         WINDOW best_first AS (ORDER BY score DESC, created_at DESC, memory_id COLLATE "C")
         UNION ALL
         SELECT *, row_number() OVER best_first AS rank
-        FROM (SELECT * FROM by_meaning UNION ALL SELECT * FROM by_index) AS near
+        FROM by_meaning
         WINDOW best_first AS (ORDER BY score DESC, created_at DESC, memory_id COLLATE "C")
     ) AS both_sides
     GROUP BY number, session_id, place, memory_id
@@ -160,7 +169,7 @@ neighbours AS MATERIALIZED (
     SELECT best.number AS later, earlier.number AS earlier
     FROM best CROSS JOIN LATERAL (
         SELECT number
-        FROM memories
+        FROM :partition
         WHERE {visible}
             AND session_id = best.session_id
             AND (place, memory_id COLLATE "C") < (best.place, best.memory_id COLLATE "C")
@@ -172,7 +181,7 @@ neighbours AS MATERIALIZED (
     SELECT later.number AS later, best.number AS earlier
     FROM best CROSS JOIN LATERAL (
         SELECT number
-        FROM memories
+        FROM :partition
         WHERE {visible}
             AND session_id = best.session_id
             AND (place, memory_id COLLATE "C") > (best.place, best.memory_id COLLATE "C")
@@ -189,42 +198,40 @@ pool AS MATERIALIZED (
     SELECT later FROM neighbours
 ),
 counted AS (
-    SELECT number, array_agg(ordinal) AS ordinals, array_agg(occurrences) AS occurrences
+    SELECT number, array_agg(ordinal * 1048576 + occurrences) AS counts
     FROM matched JOIN pool USING (number)
     GROUP BY number
+),
+memory AS MATERIALIZED (
+    SELECT memory.*
+    FROM pool CROSS JOIN LATERAL (
+        SELECT
+            number, memory_id, layer, scope, kind, content, source_path, created_at, metadata,
+            importance, {remaining_confidence} AS confidence, last_referenced_at,
+            CASE WHEN embedding_model = $8 THEN {similarity} END AS similarity,
+            length, title, session_id, CASE WHEN embedding_model = $8 THEN embedding END AS vector
+        FROM :partition
+        WHERE tenant_id = $1 AND number = pool.number
+        OFFSET 0
+    ) AS memory
 )
 SELECT
-    memory_id, layer, scope, kind, content, source_path, created_at, metadata, importance,
-    confidence, last_referenced_at, similarity, length, title, session_id, previous, likeness,
-    ordinals, occurrences, corpus.memories, mean_length, frequency_ordinals, frequencies
-FROM pool
-LEFT JOIN neighbours ON neighbours.later = pool.number
--- OFFSET 0 keeps what is inside from being joined in another way than row by row.
-CROSS JOIN LATERAL (
-    SELECT
-        memory_id, layer, scope, kind, content, source_path, created_at, metadata, importance,
-        {remaining_confidence} AS confidence, last_referenced_at,
-        CASE WHEN embedding_model = $8 THEN {similarity} END AS similarity,
-        length, title, session_id, embedding_model, embedding
-    FROM memories
-    WHERE tenant_id = $1 AND number = pool.number
-    OFFSET 0
-) AS memory
-LEFT JOIN LATERAL (
-    SELECT memory_id AS previous,
-        CASE WHEN embedding_model = $8 AND memory.embedding_model = $8
-            THEN round(least(greatest(1 - (embedding <=> memory.embedding), -1), 1) * 1e6) / 1e6
-        END AS likeness
-    FROM memories
-    WHERE tenant_id = $1 AND number = neighbours.earlier
-    OFFSET 0
-) AS earlier ON true
-LEFT JOIN counted ON counted.number = pool.number
+    memory.memory_id, memory.layer, memory.scope, memory.kind, memory.content, memory.source_path,
+    memory.created_at, memory.metadata, memory.importance, memory.confidence,
+    memory.last_referenced_at, memory.similarity, memory.length, memory.title, memory.session_id,
+    earlier.memory_id AS previous,
+    CASE WHEN memory.vector IS NOT NULL AND earlier.vector IS NOT NULL
+        THEN round(least(greatest(1 - (memory.vector <=> earlier.vector), -1), 1) * 1e6) / 1e6
+    END AS likeness,
+    counts, corpus.memories, mean_length, frequencies
+FROM memory
+LEFT JOIN neighbours ON neighbours.later = memory.number
+LEFT JOIN memory AS earlier ON earlier.number = neighbours.earlier
+LEFT JOIN counted ON counted.number = memory.number
 -- The tenant's counts go with one of the rows; with each they would take as long as the rest.
-LEFT JOIN corpus ON pool.number = (SELECT min(number) FROM pool)
+LEFT JOIN corpus ON memory.number = (SELECT min(number) FROM pool)
 LEFT JOIN (
-    SELECT array_agg(ordinal) AS frequency_ordinals, array_agg(memories) AS frequencies
-    FROM frequency
+    SELECT array_agg(ordinal * 4294967296 + memories) AS frequencies FROM frequency
 ) AS found ON corpus.memories IS NOT NULL
 
 -- name: find_terms
@@ -242,7 +249,7 @@ matched AS MATERIALIZED (
 WITH {corpus},
 matched AS MATERIALIZED (
     SELECT number, ordinal::integer, {occurrences_of_part}, length
-    FROM memories CROSS JOIN unnest($9::text[]) WITH ORDINALITY AS asked (part, ordinal)
+    FROM :partition CROSS JOIN unnest($9::text[]) WITH ORDINALITY AS asked (part, ordinal)
     WHERE tenant_id = $1
         AND NOT EXISTS (SELECT FROM unnest($9::text[]) AS part WHERE strpos(folded, part) = 0)
 ),
@@ -253,7 +260,7 @@ matched AS MATERIALIZED (
 WITH {corpus},
 matched AS MATERIALIZED (
     SELECT number, ordinal::integer, {occurrences_of_part}, length
-    FROM memories CROSS JOIN unnest($9::text[]) WITH ORDINALITY AS asked (part, ordinal)
+    FROM :partition CROSS JOIN unnest($9::text[]) WITH ORDINALITY AS asked (part, ordinal)
     WHERE tenant_id = $1 AND strpos(folded, part) > 0
 ),
 {rank_and_look_around}

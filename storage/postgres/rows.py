@@ -45,21 +45,21 @@ def found_rows(rows: Sequence[Any], terms: int) -> Found:
     nothing = [0] * terms
 
     def hit(row: Any) -> Hit:
-        *fields, previous, likeness, ordinals, counts, _, _, _, _ = row
-        spread = _spread(ordinals, counts, terms) if ordinals else nothing
+        *fields, previous, likeness, counts, _, _, _ = row
+        spread = _spread(counts, 20, terms) if counts else nothing
         return Hit._make((*fields, spread, previous, likeness))
 
     return Found(
         hits=[hit(row) for row in rows],
-        frequencies=_spread(first["frequency_ordinals"] or (), first["frequencies"] or (), terms),
+        frequencies=_spread(first["frequencies"] or (), 32, terms),
         memories=first["memories"],
         mean_length=first["mean_length"],
     )
 
 
-def _spread(ordinals: Sequence[int], values: Sequence[int], size: int) -> list[int]:
-    """Return the values where their ordinals, counted from 1, say they belong, 0 elsewhere."""
+def _spread(packed: Sequence[int], bits: int, size: int) -> list[int]:
+    """Return numbers where the ordinals above them, counted from 1, say they belong, else 0."""
     spread = [0] * size
-    for ordinal, value in zip(ordinals, values, strict=True):
-        spread[ordinal - 1] = value
+    for each in packed:
+        spread[(each >> bits) - 1] = each & ((1 << bits) - 1)
     return spread

@@ -23,6 +23,9 @@ EXACT_UP_TO = 5_000
 
 INDEX_TIMEOUT_S = 3_600.0
 
+MAX_TENANTS = 100_000
+"""Of so many tenants it is remembered in which partition they are: some ten megabytes."""
+
 
 class PostgresStore:
     """Memories in PostgreSQL, read and written as a role that row-level security binds."""
@@ -31,6 +34,8 @@ class PostgresStore:
         self._pool = pool
         self._exact_up_to = exact_up_to
         self._indexed: set[tuple[str, int]] = set()
+        self._large: set[str] = set()
+        self._partitions: dict[str, int] = {}
 
     @classmethod
     async def open(
@@ -51,8 +56,14 @@ class PostgresStore:
 
     async def find(self, tenant_id: str, sought: Sought, among: Filter) -> Found:
         """Return those of the tenant's memories that may answer the query."""
-        async with self._tenant(tenant_id) as connection:
-            return await find(connection, tenant_id, sought, among, self._exact_up_to)
+        async with self._tenant(tenant_id, "enter_tenant_to_find") as connection:
+            found = await find(
+                *(connection, tenant_id, sought, among),
+                partition=await self._partition(connection, tenant_id),
+                exactly=tenant_id not in self._large,
+            )
+        self._note_size(tenant_id, found.memories)
+        return found
 
     async def get(self, tenant_id: str, memory_ids: Sequence[str], among: Filter) -> list[Hit]:
         """Return those of the tenant's memories that there are, in the order asked for."""
@@ -92,6 +103,21 @@ class PostgresStore:
             merged = await connection.fetchval(_SQL["override"], tenant_id, kept, removed)
             return read_overrides(tenant_id, merged)
 
+    async def _partition(self, connection: Any, tenant_id: str) -> int:
+        """Return the number of the tenant's partition, which never changes."""
+        if tenant_id not in self._partitions:
+            if len(self._partitions) == MAX_TENANTS:
+                self._partitions.clear()
+            self._partitions[tenant_id] = await connection.fetchval(_SQL["partition"], tenant_id)
+        return self._partitions[tenant_id]
+
+    def _note_size(self, tenant_id: str, memories: int) -> None:
+        """Remember whether the next search of the tenant is to use the index."""
+        if memories > self._exact_up_to:
+            self._large.add(tenant_id)
+        elif memories:
+            self._large.discard(tenant_id)
+
     async def _index_large(self, changes: Sequence[Change], sizes: Mapping[str, int]) -> None:
         """Index the vectors of tenants that have become too large to compare with each."""
         large = {
@@ -117,9 +143,9 @@ class PostgresStore:
         await self._pool.close()
 
     @asynccontextmanager
-    async def _tenant(self, tenant_id: str) -> AsyncIterator[Any]:
+    async def _tenant(self, tenant_id: str, enter: str = "enter_tenant") -> AsyncIterator[Any]:
         async with self._transaction() as connection:
-            await connection.execute(_SQL["enter_tenant"], tenant_id)
+            await connection.execute(_SQL[enter], tenant_id)
             yield connection
 
     @asynccontextmanager

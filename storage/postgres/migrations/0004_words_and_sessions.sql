@@ -52,26 +52,44 @@ CREATE POLICY tenant_wall ON corpora
 GRANT SELECT, INSERT, UPDATE, DELETE ON postings, corpora TO memstream_app;
 GRANT USAGE ON SEQUENCE memory_numbers TO memstream_app;
 
+-- A search reads its tenant's partition by name, which spares it being planned anew each time; the
+-- wall around each partition is the one around the whole.
+DO $$
+BEGIN
+    FOR remainder IN 0..15 LOOP
+        EXECUTE format('ALTER TABLE memories_%s ENABLE ROW LEVEL SECURITY', remainder);
+        EXECUTE format('ALTER TABLE memories_%s FORCE ROW LEVEL SECURITY', remainder);
+        EXECUTE format(
+            'CREATE POLICY tenant_wall ON memories_%s '
+            'USING (tenant_id = current_setting(''app.tenant_id'', true)) '
+            'WITH CHECK (tenant_id = current_setting(''app.tenant_id'', true))',
+            remainder
+        );
+        EXECUTE format('GRANT SELECT ON memories_%s TO memstream_app', remainder);
+    END LOOP;
+END
+$$;
+
+-- The number of the partition that a tenant's memories are in: what the partitions' constraints say.
+CREATE FUNCTION partition_of(tenant text) RETURNS integer
+LANGUAGE sql STABLE SET search_path = pg_catalog, memstream, pg_temp AS $$
+    SELECT remainder
+    FROM generate_series(0, 15) AS remainder
+    WHERE satisfies_hash_partition('memstream.memories'::regclass, 16, remainder, tenant)
+$$;
+
 -- Builds the index for approximate search over vectors of one length in the partition that a tenant
 -- is in, if it is not there yet. Only owners may create an index, so it runs as the owner.
 CREATE FUNCTION index_vectors(tenant text, dimensions integer) RETURNS void
 -- pg_temp comes first unless it is named, and a caller's temporary tables with it.
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, memstream, public, pg_temp AS $$
-DECLARE
-    partition regclass;
 BEGIN
-    -- Which partition a row would go to is what its own constraint says.
-    SELECT inhrelid::regclass INTO STRICT partition
-    FROM pg_inherits JOIN pg_class ON pg_class.oid = inhrelid
-    WHERE inhparent = 'memories'::regclass
-        AND satisfies_hash_partition(
-            inhparent, 16, substring(relname FROM '\d+$')::integer, tenant
-        );
     EXECUTE format(
-        'CREATE INDEX IF NOT EXISTS %I ON %s USING hnsw '
-        '(((CASE WHEN vector_dims(embedding) = %s THEN embedding END)::vector(%s)) vector_cosine_ops)',
-        'memories_vectors_' || substring(partition::text FROM '\d+$') || '_' || dimensions,
-        partition, dimensions, dimensions
+        'CREATE INDEX IF NOT EXISTS %1$I ON memories_%2$s USING hnsw '
+        '(((CASE WHEN vector_dims(embedding) = %3$s THEN embedding END)::vector(%3$s)) vector_cosine_ops)',
+        format('memories_vectors_%s_%s', partition_of(tenant), dimensions),
+        partition_of(tenant),
+        dimensions
     );
 END
 $$;

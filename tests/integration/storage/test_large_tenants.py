@@ -6,7 +6,7 @@ import pytest
 
 from storage import Asked, Filter, Sought
 from storage.postgres import PostgresStore
-from storage.statements import statements
+from storage.postgres.find import _statement
 from tests.integration.storage.corpus import (
     MODEL,
     NOON,
@@ -46,12 +46,12 @@ async def test_only_the_large_are_indexed_and_the_search_can_use_it(store, empti
     )
     await owner.close()
     assert len(indexes) == 1
-    find = statements("storage.postgres")["find_terms"].replace(":dimensions", "4")
     async with store._tenant("large") as connection:
+        find = _statement("find_terms", await store._partition(connection, "large"), 4)
         lines = await connection.fetch(
             f"EXPLAIN {find}",
             *("large", NOON, None, None, 0.2, None, vector(*VECTORS[0]), MODEL),
-            *([], 3, 0, 5),
+            *([], 3, 0),
         )
     plan = "\n".join(line[0] for line in lines)
     number = indexes[0]["tablename"].removeprefix("memories_")

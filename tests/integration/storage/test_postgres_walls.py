@@ -63,6 +63,18 @@ async def test_with_a_tenant_only_its_own_rows_are_visible(service, url, table):
 
 
 @pytest.mark.requirement("SE-1")
+async def test_each_partition_has_the_same_wall(service):
+    seen = []
+    for number in range(16):
+        assert await service.fetch(f"SELECT * FROM memories_{number}") == []
+        async with service.transaction():
+            await service.execute("SELECT set_config('app.tenant_id', 'acme', true)")
+            seen += await service.fetch(f"SELECT tenant_id FROM memories_{number}")
+            assert bool(seen) == (number >= await service.fetchval("SELECT partition_of('acme')"))
+    assert {row["tenant_id"] for row in seen} == {"acme"}
+
+
+@pytest.mark.requirement("SE-1")
 @pytest.mark.parametrize("tenant", ["", "%", "acm_", "ACME", "acme ", "acme' OR true --", "*"])
 async def test_a_tenant_is_no_pattern(service, tenant):
     async with service.transaction():
@@ -175,8 +187,9 @@ async def test_nothing_can_be_written_for_another_tenant(service):
 @pytest.mark.parametrize(
     "statement",
     [
-        "SELECT * FROM memories_0",
-        "SELECT * FROM memories_15",
+        "DELETE FROM memories_0",
+        "UPDATE memories_15 SET tenant_id = 'acme'",
+        "ALTER TABLE memories_7 DISABLE ROW LEVEL SECURITY",
         *(f"TRUNCATE {table}" for table in TABLES),
         "ALTER TABLE postings DISABLE ROW LEVEL SECURITY",
         "DROP POLICY tenant_wall ON corpora",
