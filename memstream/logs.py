@@ -42,6 +42,9 @@ def set_up_logs(log_format: Literal["console", "json"]) -> None:
     logging.basicConfig(level=logging.INFO, handlers=[handler], force=True)
     for name in _CHATTY:
         logging.getLogger(name).setLevel(logging.WARNING)
+    # While PostgreSQL is away the pool tells so with a traceback at each attempt; whoever needs a
+    # connection meanwhile tells it in a line.
+    logging.getLogger("asyncpg.pool").setLevel(logging.ERROR)
     structlog.configure(
         processors=[*shared, structlog.stdlib.ProcessorFormatter.wrap_for_formatter],
         logger_factory=structlog.stdlib.LoggerFactory(),
