@@ -152,7 +152,7 @@ def test_the_command_line_finds_the_running_service(service, tmp_path):
         (("search", "x", "--tenant", "t", "--mode", "psychic"), "mode"),
         (("remember", "x", "--tenant", "t", "--layer", "attic"), "layer"),
         (("import", "nowhere.jsonl"), "nowhere.jsonl"),
-        (("search", "x", "--tenant", "t", "--operation", "recall"), "recall"),
+        (("search", "x", "--tenant", "t", "--operation", "guess"), "operation"),
     ],
 )
 def test_what_a_user_got_wrong_is_one_clear_line(service, arguments, complaint):
