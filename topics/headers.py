@@ -12,6 +12,7 @@ RawHeaders = Iterable[Header] | Mapping[str, bytes | None] | None
 ERROR_PREFIX: Final = "memstream-error-"
 # Brokers take about 1 MiB a message with its headers; an explanation needs no more than this.
 MAX_ERROR_BYTES: Final = 1024
+REDACTED: Final = b"redacted"
 
 _BEARER: Final = re.compile(r"bearer +(\S+) *", re.IGNORECASE)
 
@@ -94,10 +95,15 @@ def dead_letter_headers(
     offset: int,
     at: datetime,
 ) -> list[Header]:
-    """Headers of a dead letter: the original ones, and why and where it failed."""
+    """Headers of a dead letter: the original ones but the token, and why and where it failed."""
     moment = at.astimezone(UTC).isoformat().replace("+00:00", "Z")
     # A letter replayed and dead again tells of its last failure only.
-    kept = [header for header in _pairs(raw) if not header[0].startswith(ERROR_PREFIX)]
+    kept = [
+        # Whoever reads dead letters must not be able to act as who sent them.
+        (name, REDACTED if name.lower() == "authorization" else value)
+        for name, value in _pairs(raw)
+        if not name.startswith(ERROR_PREFIX)
+    ]
     return [
         *kept,
         (f"{ERROR_PREFIX}code", code.encode()),

@@ -87,6 +87,15 @@ def test_a_dead_letter_keeps_its_headers_and_says_what_happened():
     ]
 
 
+@pytest.mark.requirement("SE-17")
+def test_a_dead_letter_keeps_no_token():
+    original = [("Authorization", b"Bearer secret"), ("authorization", b"\xff"), ("b", b"1")]
+    for raw in (original, dict(original)):
+        letter = dead_letter_headers(raw, code="internal", message="m", **WHERE)
+        redacted = [("Authorization", b"redacted"), ("authorization", b"redacted"), ("b", b"1")]
+        assert letter[:3] == redacted
+
+
 def test_a_moment_elsewhere_is_written_in_utc():
     there = AT.astimezone(timezone(timedelta(hours=5)))
     letter = dict(dead_letter_headers(None, code="c", message="m", **{**WHERE, "at": there}))
