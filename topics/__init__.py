@@ -1,7 +1,7 @@
 """What travels on Kafka: names, keys, headers and the reading and writing of messages."""
 
 from topics.codec import MAX_VALUE_BYTES, decode, encode
-from topics.faults import DecodeError, SalvagedIds
+from topics.faults import DecodeError, RefusedError, SalvagedIds
 from topics.headers import Header, Headers, RawHeaders, dead_letter_headers
 from topics.keys import check_key, event_key, tenant_key
 from topics.names import DEFAULT_PREFIX, PARTITIONS, Topic, TopicNames, TopicSpec
@@ -14,6 +14,7 @@ __all__ = [
     "Header",
     "Headers",
     "RawHeaders",
+    "RefusedError",
     "SalvagedIds",
     "Topic",
     "TopicNames",

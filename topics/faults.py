@@ -28,3 +28,16 @@ class DecodeError(Exception):
     def __reduce__(self) -> tuple[type["DecodeError"], tuple[DecodeCode, str, SalvagedIds]]:
         """Pickle all of it, where an exception alone would only keep its message."""
         return type(self), (self.code, self.message, self.ids)
+
+
+RefusalCode = Literal["unauthorized", "forbidden"]
+
+
+class RefusedError(Exception):
+    """A message can be read, but its sender may not ask for what it asks for."""
+
+    def __init__(self, code: RefusalCode, message: str) -> None:
+        """Keep what an error result and a dead letter need to say; never the token."""
+        super().__init__(message)
+        self.code = code
+        self.message = message

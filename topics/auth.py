@@ -1,0 +1,134 @@
+"""Who sent a message, by its token, and whether that allows what the message asks for."""
+
+from collections.abc import Callable
+from datetime import datetime
+from typing import Annotated, Final
+
+import jwt
+from pydantic import Field, ValidationError
+
+from models import LAYER_PRECEDENCE, Item, Layer, Record, SearchRequest
+from models.identifiers import Identifier
+from topics.faults import RefusedError
+from topics.headers import Headers
+from topics.jwks import Key, KeyFile
+
+SKEW_S: Final = 30.0
+"""How far the clocks of who signs and who checks may be apart."""
+
+MAX_TOKEN_CHARACTERS: Final = 16 * 1024
+
+CROSS_TENANT_READ: Final = "cross_tenant_read"
+"""The role that may search another tenant's memories, which is audited; it never writes."""
+
+_JWS: Final = jwt.PyJWS()
+
+
+class Claims(Record):
+    """What a token says of its bearer. Absent is not null: a null claim is an issuer's mistake."""
+
+    tenant: Identifier
+    sub: Identifier
+    roles: Annotated[tuple[Identifier, ...], Field(strict=False)]
+    layers: Annotated[tuple[Layer, ...], Field(strict=False)] = LAYER_PRECEDENCE
+    exp: float
+    nbf: float = 0.0
+    iat: float = 0.0
+
+
+class Tokens:
+    """Checks tokens against the keys of a file."""
+
+    def __init__(self, keys: KeyFile, clock: Callable[[], datetime]) -> None:
+        self._keys = keys
+        self._clock = clock
+
+    def claims(self, headers: Headers) -> Claims:
+        """Return what the message's token says; raise RefusedError unless it holds now."""
+        token = headers.token
+        if token is None:
+            raise _unauthorized("missing or malformed; should be Bearer and a JWT")
+        if len(token) > MAX_TOKEN_CHARACTERS:
+            raise _unauthorized(f"the token has more than {MAX_TOKEN_CHARACTERS} characters")
+        claims = _read(_payload(token, self._key(token)))
+        self._check_times(claims)
+        return claims
+
+    def _key(self, token: str) -> Key:
+        try:
+            header = _JWS.get_unverified_header(token)
+        except (jwt.PyJWTError, ValueError, RecursionError):
+            raise _unauthorized("the token is not a signed JWT") from None
+        kid = header.get("kid")
+        key = self._keys.find(kid)
+        if key is None:
+            wrong = "no kid, and there are several keys" if kid is None else "a kid that no key has"
+            raise _unauthorized(f"the token names {wrong}")
+        # A public key is no secret: whoever has it could sign with it if the token could choose.
+        if header.get("alg") != key.algorithm:
+            raise _unauthorized(f"the token's alg is not its key's, {key.algorithm}")
+        return key
+
+    def _check_times(self, claims: Claims) -> None:
+        now = self._clock().timestamp()
+        if claims.exp <= now - SKEW_S:
+            raise _unauthorized("the token has expired")
+        if max(claims.nbf, claims.iat) > now + SKEW_S:
+            raise _unauthorized("the token is not valid yet")
+
+
+def allow_request(claims: Claims, request: SearchRequest) -> SearchRequest:
+    """Return the request within the layers of the token; raise RefusedError if it goes beyond."""
+    if request.tenant_id != claims.tenant and CROSS_TENANT_READ not in claims.roles:
+        raise _forbidden("tenant_id: not the token's tenant")
+    _check_layers(claims, request.layers or ())
+    if set(claims.layers) == set(LAYER_PRECEDENCE):
+        return request
+    if not claims.layers:
+        raise _forbidden("layers: the token allows none")
+    if request.strategy == "exhaustive":
+        # It looks in all layers, whatever the request names; here, in all that are allowed.
+        return request.model_copy(
+            update={"strategy": None, "mode": "hybrid", "layers": claims.layers}
+        )
+    return request.model_copy(update={"layers": request.layers or claims.layers})
+
+
+def allow_item(claims: Claims, item: Item) -> None:
+    """Raise RefusedError if the item is not the token's to write: roles do not matter here."""
+    if item.tenant_id != claims.tenant:
+        raise _forbidden("tenant_id: not the token's tenant")
+    _check_layers(claims, (item.layer,))
+
+
+def _check_layers(claims: Claims, named: tuple[Layer, ...]) -> None:
+    if beyond := [layer for layer in named if layer not in claims.layers]:
+        raise _forbidden(f"layers: the token does not allow {', '.join(beyond)}")
+
+
+def _payload(token: str, key: Key) -> bytes:
+    try:
+        payload: bytes = _JWS.decode(token, key.material, algorithms=[key.algorithm])
+    except jwt.InvalidSignatureError:
+        raise _unauthorized("the token's signature is wrong") from None
+    except (jwt.PyJWTError, ValueError, TypeError):
+        raise _unauthorized("the token cannot be verified") from None
+    return payload
+
+
+def _read(payload: bytes) -> Claims:
+    try:
+        return Claims.model_validate_json(payload)
+    except ValidationError as error:
+        # Only names: what the claims say stays between the issuer and memstream.
+        named = {str(fault["loc"][0]) for fault in error.errors() if fault["loc"]}
+        wrong = ", ".join(sorted(named)) or "all"
+        raise _unauthorized(f"claims missing or malformed: {wrong}") from None
+
+
+def _unauthorized(problem: str) -> RefusedError:
+    return RefusedError("unauthorized", f"authorization: {problem}")
+
+
+def _forbidden(problem: str) -> RefusedError:
+    return RefusedError("forbidden", problem)
