@@ -6,11 +6,12 @@ import structlog
 
 from agents.dead_letters import DeadLetters
 from agents.delivery import Delivery
+from agents.guard import Guard
 from agents.metrics import MESSAGES
 from agents.patience import until_available
 from models import Item
 from retrieval.ingest import Ingest
-from topics import DecodeError, check_key, decode
+from topics import DecodeError, Headers, RefusedError, check_key, decode
 
 log = structlog.get_logger(__name__)
 
@@ -20,12 +21,15 @@ Read = tuple[Delivery, Item]
 class ItemsAgent:
     """Stores what services want remembered."""
 
-    def __init__(self, ingest: Ingest, dead_letters: DeadLetters) -> None:
+    def __init__(
+        self, ingest: Ingest, dead_letters: DeadLetters, guard: Guard | None = None
+    ) -> None:
         self._ingest = ingest
         self._dead_letters = dead_letters
+        self._guard = guard or Guard()
 
     async def __call__(self, batch: Sequence[Delivery]) -> None:
-        """Store a batch; what cannot be read or stored becomes a dead letter."""
+        """Store a batch; what cannot be read, is not allowed or fails becomes a dead letter."""
         items = [read for delivery in batch if (read := await self._read(delivery))]
         try:
             await self._store(items)
@@ -36,10 +40,13 @@ class ItemsAgent:
             MESSAGES.labels(topic=delivery.topic).inc()
 
     async def _read(self, delivery: Delivery) -> Read | None:
+        headers = Headers.parse(delivery.headers)
         try:
             check_key(delivery.key)
-            return delivery, decode(Item, delivery.value, delivery.headers)
-        except DecodeError as error:
+            item = decode(Item, delivery.value, headers)
+            self._guard.admit_item(delivery, item, headers)
+            return delivery, item
+        except (DecodeError, RefusedError) as error:
             await self._dead_letters.keep(delivery, error.code, error.message)
             return None
 

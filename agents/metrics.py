@@ -8,6 +8,9 @@ NOT_FOUND = Counter(
     "memstream_memories_not_found",
     "Memories asked for by id that the tenant does not have: gone, mistyped, another's or filtered",
 )
+REFUSALS = Counter(
+    "memstream_refusals", "Messages refused because of their token, or its absence", ["code"]
+)
 RETRIES = Counter("memstream_retries", "Batches tried again because a part was away", ["topic"])
 SEARCH_SECONDS = Histogram(
     "memstream_search_seconds",

@@ -7,6 +7,7 @@ import structlog
 
 from agents.dead_letters import DeadLetters
 from agents.delivery import Clock, Delivery, Publisher, TooLargeError
+from agents.guard import Guard
 from agents.metrics import MESSAGES, NOT_FOUND, SEARCH_SECONDS
 from agents.patience import PASSING, until_available
 from models import ErrorInfo, SearchRequest, SearchResult
@@ -15,6 +16,7 @@ from retrieval.search import Search
 from topics import (
     DecodeError,
     Headers,
+    RefusedError,
     SalvagedIds,
     Topic,
     TopicNames,
@@ -40,12 +42,14 @@ class SearchAgent:
         dead_letters: DeadLetters,
         names: TopicNames,
         clock: Clock,
+        guard: Guard | None = None,
     ) -> None:
         self._search = search
         self._publisher = publisher
         self._dead_letters = dead_letters
         self._results = names.name(Topic.SEARCH_RESULTS)
         self._clock = clock
+        self._guard = guard or Guard()
 
     async def __call__(self, batch: Sequence[Delivery]) -> None:
         """Answer a batch, all at once; each answer goes out as soon as it is there."""
@@ -58,14 +62,24 @@ class SearchAgent:
             request = decode(SearchRequest, delivery.value, headers)
             check_key(delivery.key, _ids(request))
         except DecodeError as error:
-            await self._refuse(delivery, headers, error)
+            await self._refuse(delivery, headers, error, error.ids)
+        else:
+            await self._handle_read(delivery, headers, request)
+        MESSAGES.labels(topic=delivery.topic).inc()
+
+    async def _handle_read(
+        self, delivery: Delivery, headers: Headers, asked: SearchRequest
+    ) -> None:
+        try:
+            request = self._guard.admit_request(delivery, asked, headers)
+        except RefusedError as error:
+            await self._refuse(delivery, headers, error, _ids(asked))
         else:
             result = await self._answer(delivery, request)
             await self._publish_or_explain(result, headers)
             await until_available(delivery.topic, lambda: self._search.count_references(result))
             if request.operation == "get" and result.status == "ok":
                 NOT_FOUND.inc(len(set(request.memory_ids or ())) - len(result.results))
-        MESSAGES.labels(topic=delivery.topic).inc()
 
     async def _answer(self, delivery: Delivery, request: SearchRequest) -> SearchResult:
         ids = _ids(request)
@@ -82,11 +96,17 @@ class SearchAgent:
             await self._dead_letters.keep(delivery, "internal", repr(error))
             return self._error(ids, "internal", "the search failed; it was kept for inspection")
 
-    async def _refuse(self, delivery: Delivery, headers: Headers, error: DecodeError) -> None:
+    async def _refuse(
+        self,
+        delivery: Delivery,
+        headers: Headers,
+        error: DecodeError | RefusedError,
+        ids: SalvagedIds,
+    ) -> None:
         await self._dead_letters.keep(delivery, error.code, error.message)
         # With neither an id nor a correlation id nobody could tell what this answers.
-        if error.ids.request_id or headers.correlation_id is not None:
-            await self._publish(self._error(error.ids, error.code, error.message), headers)
+        if ids.request_id or headers.correlation_id is not None:
+            await self._publish(self._error(ids, error.code, error.message), headers)
 
     def _error(self, ids: SalvagedIds, code: ErrorCode, message: str) -> SearchResult:
         return SearchResult.failure(
