@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from pydantic import Field, SecretStr, ValidationError, field_validator
+from pydantic_core import PydanticCustomError
 from pydantic_settings import (
     BaseSettings,
     PydanticBaseSettingsSource,
@@ -60,10 +61,10 @@ class Settings(BaseSettings):
     llm_api_key: SecretStr | None = Field(None, description="the bearer token for that endpoint")
     root_model: str | None = Field(None, description="the model that plans decompositions")
     sub_call_model: str | None = Field(None, description="the model that answers sub-queries")
-    auth: Literal["off"] = Field(
-        "off", description="off (loopback only); jwt is not part of this version yet"
+    auth: Literal["off", "jwt"] = Field("off", description="off (loopback only) or jwt")
+    jwt_keys: Path | None = Field(
+        None, description="the path of a JWKS file with a usable key; AUTH=jwt needs it"
     )
-    jwt_keys: Path | None = Field(None, description="the path of a JWKS file")
     topic_prefix: str = Field(
         "memory.", description="up to 100 letters, digits, dots, dashes and underscores"
     )
@@ -83,10 +84,25 @@ class Settings(BaseSettings):
             raise ValueError("not one of the allowed forms")
         return value
 
-    @field_validator("data_dir")
+    @field_validator("data_dir", "jwt_keys")
     @classmethod
-    def _is_absolute(cls, value: Path) -> Path:
-        return value.expanduser().absolute()
+    def _is_absolute(cls, value: Path | None) -> Path | None:
+        return value and value.expanduser().absolute()
+
+    @field_validator("jwt_keys")
+    @classmethod
+    def _has_a_key_if_needed(cls, value: Path | None, info: Any) -> Path | None:
+        if info.data.get("auth") != "jwt":
+            return value
+        if value is None:
+            raise PydanticCustomError("jwt_keys", "it is not set")
+        from topics.jwks import KeyFileError, read_keys  # PyJWT is slow to import
+
+        try:
+            read_keys(value)
+        except KeyFileError as error:
+            raise PydanticCustomError("jwt_keys", "{reason}", {"reason": str(error)}) from None
+        return value
 
     @classmethod
     def settings_customise_sources(
@@ -121,4 +137,6 @@ def _explain(problem: Any) -> str:
         return f"{name} in {SETTINGS_FILE}: no such setting; there are {allowed}"
     secret = "key" in name and name != "jwt_keys"
     value = "(hidden)" if secret else repr(problem["input"])
-    return f"{setting} is {value}; allowed: {field.description}"
+    # A path may look right; only what is there tells what is wrong with it.
+    reason = f"; {problem['msg']}" if problem["type"] == "jwt_keys" else ""
+    return f"{setting} is {value}{reason}; allowed: {field.description}"

@@ -2,12 +2,14 @@
 
 import asyncio
 from contextlib import AsyncExitStack
+from pathlib import Path
 from typing import Any
 
 import structlog
 
 from agents.dead_letters import DeadLetters
 from agents.delivery import Handler
+from agents.guard import Guard
 from agents.items import ItemsAgent
 from agents.registry import register
 from agents.search import SearchAgent
@@ -24,6 +26,8 @@ from retrieval.ingest import Ingest
 from retrieval.search import Search
 from storage import Store
 from topics import Topic, TopicNames
+from topics.auth import Tokens
+from topics.jwks import KeyFile, KeyFileError
 
 log = structlog.get_logger(__name__)
 
@@ -35,6 +39,7 @@ async def run_worker(settings: Settings, stopped: asyncio.Event) -> None:
     """Run the agents until ``stopped`` is set; raise if they end by themselves."""
     broker = broker_address(settings)
     names = TopicNames(settings.topic_prefix)
+    guard = open_guard(settings)
     health = Health("store", "embedder", "stream")
     async with AsyncExitStack() as stack:
         port = free_port(settings.web_host, settings.web_port)
@@ -45,7 +50,7 @@ async def run_worker(settings: Settings, stopped: asyncio.Event) -> None:
         embedder = await _open_embedder(settings, stack, health)
         await ensure_topics(broker, names, settings.partitions)
         app = build_app(broker, settings.topic_prefix, settings.data_dir, settings.partitions)
-        register(app, names, _handlers(app, names, store, embedder), now)
+        register(app, names, _handlers(app, names, store, embedder, guard), now)
         health.watch("stream", lambda: _assigned(app))
         log.info("worker starting", broker=broker, web=url)
         await run_app(app, stopped)
@@ -67,15 +72,26 @@ async def _open_embedder(
     return embedder
 
 
+def open_guard(settings: Settings) -> Guard:
+    """Read the keys of tokens if tokens are to be checked."""
+    if settings.auth == "off":
+        return Guard()
+    try:
+        # Settings with jwt and without a key file do not exist.
+        return Guard(Tokens(KeyFile(settings.jwt_keys or Path()), now))
+    except KeyFileError as error:
+        raise PartError(f"{settings.jwt_keys}: {error}") from None
+
+
 def _handlers(
-    app: Any, names: TopicNames, store: Store, embedder: Embedder | None
+    app: Any, names: TopicNames, store: Store, embedder: Embedder | None, guard: Guard
 ) -> dict[Topic, Handler]:
     publisher = FaustPublisher(app)
     dead_letters = DeadLetters(publisher, names, now)
     return {
-        Topic.ITEMS: ItemsAgent(Ingest(store, embedder), dead_letters),
+        Topic.ITEMS: ItemsAgent(Ingest(store, embedder), dead_letters, guard),
         Topic.SEARCH_REQUESTS: SearchAgent(
-            Search(store, embedder, now), publisher, dead_letters, names, now
+            Search(store, embedder, now), publisher, dead_letters, names, now, guard
         ),
     }
 

@@ -4,6 +4,11 @@ import pytest
 from pydantic import ValidationError
 
 from memstream.settings import Settings, SettingsError, load_settings
+from memstream.worker import open_guard
+from models import SearchRequest
+from tests.unit.agents.conftest import delivery
+from tests.unit.tokens import jwk, write_keys
+from topics import Headers, RefusedError
 
 
 @pytest.fixture(autouse=True)
@@ -55,7 +60,7 @@ def test_the_data_folder_is_absolute_so_that_children_agree_on_it(tmp_path):
         ("OUTCOME_WINDOW_S", "-1", "above 0"),
         ("LOG_FORMAT", "xml", "console or json"),
         ("TOPIC_PREFIX", "a b", "letters, digits, dots"),
-        ("AUTH", "jwt", "not part of this version"),
+        ("AUTH", "basic", "off (loopback only) or jwt"),
         ("LLM_BASE_URL", "localhost", "URL"),
     ],
 )
@@ -67,6 +72,40 @@ def test_a_wrong_value_is_named_with_what_is_allowed(monkeypatch, name, value, a
     assert f"MEMSTREAM_{name}" in message
     assert repr(value) in message
     assert allowed in message
+
+
+@pytest.mark.requirement("SE-17")
+@pytest.mark.parametrize(
+    ("content", "reason"),
+    [(None, "No such file"), ("{", "not a JSON object"), ('{"keys": []}', "no usable key")],
+)
+def test_tokens_cannot_be_asked_for_without_keys_to_check_them(
+    tmp_path, monkeypatch, content, reason
+):
+    monkeypatch.setenv("MEMSTREAM_AUTH", "jwt")
+    with pytest.raises(SettingsError, match=r"MEMSTREAM_JWT_KEYS .* is None; it is not set"):
+        load_settings()
+    if content is not None:
+        (tmp_path / "keys.json").write_text(content)
+    monkeypatch.setenv("MEMSTREAM_JWT_KEYS", "keys.json")
+    with pytest.raises(SettingsError, match=rf"MEMSTREAM_JWT_KEYS .*{reason}") as caught:
+        load_settings()
+    assert len(str(caught.value).splitlines()) == 1
+
+
+@pytest.mark.requirement("SE-17")
+def test_tokens_are_checked_with_the_keys_of_the_file(tmp_path, monkeypatch):
+    monkeypatch.setenv("MEMSTREAM_AUTH", "jwt")
+    monkeypatch.setenv("MEMSTREAM_JWT_KEYS", "keys.json")
+    settings = load_settings(jwt_keys=write_keys(tmp_path / "keys.json", jwk("ed")))
+    assert load_settings().jwt_keys == settings.jwt_keys == tmp_path / "keys.json"
+    request = SearchRequest(request_id="r", tenant_id="acme", session_id="s", query="q")
+    with pytest.raises(RefusedError):
+        open_guard(settings).admit_request(delivery({}), request, Headers())
+    assert (
+        open_guard(load_settings(auth="off")).admit_request(delivery({}), request, Headers())
+        == request
+    )
 
 
 def test_every_wrong_value_is_named_at_once(monkeypatch):
