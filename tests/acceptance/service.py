@@ -37,13 +37,14 @@ def free_port():
 class Service:
     """One `memstream up`."""
 
-    def __init__(self, data_dir, *options, models=None):
+    def __init__(self, data_dir, *options, models=None, **settings):
         self.data_dir = data_dir
         self._options = options
         self._environment = {
             **{name: value for name, value in os.environ.items() if name[:10] != "MEMSTREAM_"},
             "MEMSTREAM_DATA_DIR": str(data_dir),
             "MEMSTREAM_WEB_PORT": str(free_port()),
+            **{f"MEMSTREAM_{name.upper()}": str(value) for name, value in settings.items()},
         }
         data_dir.mkdir(parents=True, exist_ok=True)
         if models is not None and not (data_dir / "models").exists():
@@ -122,8 +123,8 @@ def _dead(process):
 
 
 @contextmanager
-def running(data_dir, *options, models=None):
-    service = Service(data_dir, *options, models=models).start()
+def running(data_dir, *options, models=None, **settings):
+    service = Service(data_dir, *options, models=models, **settings).start()
     try:
         yield service
     finally:
