@@ -24,7 +24,7 @@ def dataset(tmp_path):
     folder = tmp_path / "made-up"
     folder.mkdir()
     memories = [
-        {"id": name, "tenant": tenant, "layer": "user", "content": content, "session": "s"}
+        {"id": name, "tenant": tenant, "layer": "user", "content": content, "session": name}
         for tenant in ("acme", "umbrella")
         for name, content in MEMORIES
     ]
@@ -77,3 +77,13 @@ def test_what_is_wrong_with_a_dataset_is_one_clear_line(command, dataset, tmp_pa
         assert outcome.returncode == 1
         assert complaint in outcome.stderr
         assert "Traceback" not in outcome.stderr
+
+
+def test_other_ways_are_shown_beside_it(command, dataset):
+    measured = json.loads(command("eval", "--dataset", str(dataset), "--baseline", "--json").stdout)
+    assert list(measured["baselines"]) == ["vector", "BM25", "RRF"]
+    for other in measured["baselines"].values():
+        assert set(other["by_category"]) == {"one", "two"}
+    outcome = command("eval", "--dataset", str(dataset), "--without", "luck", check=False)
+    assert outcome.returncode == 1
+    assert "mentions" in outcome.stderr
