@@ -77,9 +77,10 @@ class Search:
     ) -> list[Scored]:
         sought = Sought(
             asked=Asked(()) if planned.mode == "semantic" else words.asked(request.query),
-            embedding=None if planned.mode == "keyword" else await self._embed(request.query),
+            embedding=await self._embed(request.query),
             best=planned.best,
             around=planned.around,
+            by_meaning=planned.mode != "keyword",
         )
         among = _filter(request, planned.layers, FADED_CONFIDENCE, at)
         evidence = Evidence(await self._store.find(request.tenant_id, sought, among))

@@ -128,6 +128,8 @@ class Sought:
     """So many of the nearest, and so many of those that the words fit best."""
     around: int = 0
     """For the first so many of each, also the memories just before and after in their session."""
+    by_meaning: bool = True
+    """Whether the nearest are brought; if not, the embedding only tells cosines of the others."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -29,7 +29,7 @@ async def find(
         rows = await connection.fetch(
             _statement(statement, partition, dimensions),
             *filter_parameters(tenant_id, among),
-            *(vector, model, terms, sought.best, sought.around),
+            *(vector, model, terms, sought.best, sought.around, sought.by_meaning),
         )
         return found_rows(rows, len(terms))
 

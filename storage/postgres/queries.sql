@@ -146,7 +146,7 @@ by_words AS (
 by_meaning AS (
     SELECT number, session_id, place, memory_id, {similarity} AS score, created_at
     FROM :partition
-    WHERE $8::text IS NOT NULL
+    WHERE $12 AND $8::text IS NOT NULL
         AND {visible}
         AND embedding_model = $8
     ORDER BY :nearest_first

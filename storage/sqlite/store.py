@@ -143,7 +143,11 @@ class SqliteStore:
             visible = index.visible(among, having)
             matches = self._words.match(tenant_id, sought.asked, index, visible)
             worded = matches.best(index, visible, sought.best)
-            near = index.nearest(embedding.vector, visible, sought.best) if embedding else []
+            near = (
+                index.nearest(embedding.vector, visible, sought.best)
+                if embedding and sought.by_meaning
+                else []
+            )
             pool = Pool(index, dict.fromkeys([*worded, *near]))
             pool.look_around([*worded[: sought.around], *near[: sought.around]], visible)
             hits = self._hits(tenant_id, pool, sought, matches, among)

@@ -109,10 +109,7 @@ def check_shape(result, asked, tenant):
         assert set(found.model_dump()) == KEYS | {"metadata"}
         assert 0 <= found.score <= 1
         assert (found.layer, found.scope, found.kind) == (memory.layer, memory.scope, memory.kind)
-        if asked.mode == "keyword":
-            assert found.similarity is None
-        else:
-            assert found.similarity == pytest.approx(oracle.cosine(memory, asked), abs=1.1e-6)
+        assert found.similarity == pytest.approx(oracle.cosine(memory, asked), abs=1.1e-6)
 
 
 @pytest.mark.requirement("SE-4", "SE-5", "SE-6", "SE-7", "SE-8", "SE-9", "SE-11", "SE-15", "SE-16")
