@@ -252,11 +252,9 @@ def eval_(
     from memstream.evaluation.run import evaluate  # onnxruntime and asyncpg are slow to import
     from retrieval.ranking import GROUPS
 
-    unknown = set(without or ()) - set(GROUPS)
-    if unknown:
-        raise DatasetError(
-            f"no group of features is called {unknown}; there are {', '.join(GROUPS)}"
-        )
+    for group in without or ():
+        if group not in GROUPS:
+            raise DatasetError(f"there is no group of features {group!r}: use {', '.join(GROUPS)}")
     if route not in ("auto", "standard"):
         raise DatasetError(f"route {route} is not part of this version yet; use auto or standard")
     settings = load_settings(database=database)

@@ -1,11 +1,8 @@
 """PostgreSQL is killed and started again under load, and service goes on by itself."""
 
-import pytest
-
 from tests.acceptance.service import Client, running, wait_for
 
 
-@pytest.mark.requirement("SE-10")
 def test_the_store_is_restarted_under_load(tmp_path, models, start_postgres):
     postgres = start_postgres(tmp_path / "postgres")
     options = ("--database", postgres.url)

@@ -1,58 +1,22 @@
 """What every store must do; the same tests run on SQLite and on PostgreSQL."""
 
 import asyncio
-import json
-from datetime import UTC, datetime, timedelta
+from datetime import timedelta
 
-import asyncpg
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
-from models import Item
-from storage import (
-    Asked,
-    Change,
-    Embedding,
-    Filter,
-    Sought,
-    StoreError,
-    StoreUnavailableError,
-)
+from storage import Embedding, Filter, StoreError, StoreUnavailableError
 from storage.postgres import PostgresStore
 from storage.sqlite import SqliteStore
-from storage.sqlite.containment import contains
-
-NOON = datetime(2026, 11, 16, 12, tzinfo=UTC)
-MODEL = "test-model"
-
-
-def direction(*components: float) -> Embedding:
-    vector = np.array(components, np.float32)
-    return Embedding(MODEL, vector / np.linalg.norm(vector))
-
-
-def change(memory_id, embedding=None, *, at=NOON, event_id=None, **fields) -> Change:
-    given = {
-        "event_id": event_id or f"event-of-{memory_id}",
-        "tenant_id": "acme",
-        "memory_id": memory_id,
-        "content": f"content of {memory_id}",
-    } | fields
-    return Change(Item.model_validate(given), at, embedding)
-
-
-async def nearest(store, query, tenant="acme", limit=10, at=NOON, **filters):
-    sought = Sought(Asked(()), query, best=limit)
-    brought = await store.find(tenant, sought, Filter(at=at, **filters))
-    return sorted(
-        brought.hits, key=lambda hit: (-hit.similarity, -hit.created_at.timestamp(), hit.memory_id)
-    )
-
-
-async def found(store, query, **options):
-    return [hit.memory_id for hit in await nearest(store, query, **options)]
+from tests.integration.storage.directions import (
+    MODEL,
+    NOON,
+    change,
+    direction,
+    found,
+    nearest,
+)
 
 
 async def test_nearest_come_first_with_their_cosine(store):
@@ -233,66 +197,6 @@ async def test_memories_whose_confidence_has_faded_are_not_found_unless_asked_fo
     everything = await found(store, direction(1, 0), **later, min_confidence=0.0)
     assert everything == ["sure", "fading", "doubtful", "gone", "renewed"]
     assert await found(store, direction(1, 0), **later, min_confidence=0.9) == ["sure"]
-
-
-@pytest.mark.parametrize(
-    ("asked", "expected"),
-    [
-        ({"team": "api"}, {"a", "b"}),
-        ({"team": "api", "tags": ["x"]}, {"a"}),
-        ({"tags": []}, {"a", "b"}),
-        ({"deep": {"n": 1}}, {"a"}),
-        ({"deep": {"n": 1.0}}, {"a"}),
-        ({"flag": True}, {"b"}),
-        ({"flag": 1}, {"c"}),
-        ({"none": None}, {"c"}),
-        ({"team": "%"}, set()),
-        ({"team": "api' OR '1'='1"}, set()),
-        ({}, {"a", "b", "c", "d"}),
-    ],
-)
-async def test_metadata_filters_ask_for_what_must_be_contained(store, asked, expected):
-    nested = {"team": "api", "tags": ["x", "y"], "deep": {"n": 1, "m": 2}}
-    await store.apply(
-        [
-            change("a", direction(1, 0), metadata=nested),
-            change("b", direction(1, 0), metadata={"team": "api", "tags": ["y"], "flag": True}),
-            change("c", direction(1, 0), metadata={"team": "web", "flag": 1, "none": None}),
-            change("d", direction(1, 0)),
-        ]
-    )
-    assert set(await found(store, direction(1, 0), metadata=asked)) == expected
-    among = Filter(at=NOON, metadata=asked)
-    assert {hit.memory_id for hit in await store.get("acme", list("abcd"), among)} == expected
-
-
-JSON = st.recursive(
-    st.none() | st.booleans() | st.integers(-2, 2) | st.sampled_from(["a", "b", ""]),
-    lambda inner: (
-        st.lists(inner, max_size=3) | st.dictionaries(st.sampled_from("xyz"), inner, max_size=3)
-    ),
-    max_leaves=6,
-)
-
-
-async def test_containment_is_what_postgresql_says_it_is(postgres_url):
-    connection = await asyncpg.connect(postgres_url)
-    pairs = []
-
-    @settings(max_examples=300, database=None)
-    @given(
-        st.dictionaries(st.sampled_from("xyz"), JSON), st.dictionaries(st.sampled_from("xyz"), JSON)
-    )
-    def collect(whole, part):
-        pairs.append((whole, part))
-
-    collect()
-    for whole, part in pairs:
-        said = await connection.fetchval(
-            "SELECT $1::text::jsonb @> $2::text::jsonb", json.dumps(whole), json.dumps(part)
-        )
-        assert contains(whole, part) == said, (whole, part)
-    await connection.close()
 
 
 async def test_get_returns_what_there_is_in_the_order_asked_for(store):
