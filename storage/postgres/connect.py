@@ -15,6 +15,8 @@ PASSING = (
     OSError,
     TimeoutError,
     asyncpg.InterfaceError,
+    # What asyncpg says when it rolls back on a connection that broke in the middle of a statement.
+    asyncpg.InternalClientError,
     asyncpg.PostgresConnectionError,
     asyncpg.OperatorInterventionError,
     asyncpg.InsufficientResourcesError,
