@@ -1,5 +1,6 @@
 """Where memories live: one protocol, two stores (PostgreSQL with pgvector, embedded SQLite)."""
 
+from storage.counts import Counts, Use
 from storage.protocol import (
     Change,
     Embedding,
@@ -16,6 +17,7 @@ from storage.words import Asked
 __all__ = [
     "Asked",
     "Change",
+    "Counts",
     "Embedding",
     "Filter",
     "Found",
@@ -24,4 +26,5 @@ __all__ = [
     "Store",
     "StoreError",
     "StoreUnavailableError",
+    "Use",
 ]

@@ -9,6 +9,7 @@ from pydantic import JsonValue
 
 from models import Item, TenantOverrides
 from models.memories import Kind, Layer
+from storage.counts import Counts, Use
 from storage.words import Asked
 
 if TYPE_CHECKING:
@@ -170,10 +171,15 @@ class Store(Protocol):
     ) -> None:
         """Count that a request returned these memories; the same request counts once."""
 
-    async def references(
-        self, tenant_id: str, memory_ids: Sequence[str]
-    ) -> dict[str, tuple[int, datetime | None]]:
-        """Return how often, and when last, each memory was returned."""
+    async def use(self, uses: Sequence[Use]) -> int:
+        """Count that memories were used, in one transaction; the same event counts once.
+
+        Return how many of the memories named by new events their tenants do not have: these stay
+        without effect, whoever has them.
+        """
+
+    async def counts(self, tenant_id: str, memory_ids: Sequence[str]) -> dict[str, Counts]:
+        """Return how often those of the memories that the tenant has were returned and used."""
 
     async def overrides(self, tenant_id: str) -> TenantOverrides:
         """Return what the tenant has its own way."""

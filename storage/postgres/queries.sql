@@ -280,8 +280,16 @@ UPDATE memories SET
     last_referenced_at = greatest(last_referenced_at, $3)
 WHERE tenant_id = $1 AND memory_id = ANY ($2::text[])
 
--- name: references
-SELECT memory_id, reference_count, last_referenced_at
+-- name: use
+-- Without a join there is nothing that old statistics could make slow.
+UPDATE memories SET
+    use_count = use_count + ($3::jsonb -> memory_id ->> 0)::bigint,
+    last_used_at = greatest(last_used_at, ($3::jsonb -> memory_id ->> 1)::timestamptz)
+WHERE tenant_id = $1 AND memory_id = ANY ($2::text[])
+RETURNING memory_id
+
+-- name: counts
+SELECT memory_id, reference_count, last_referenced_at, use_count, last_used_at
 FROM memories
 WHERE tenant_id = $1 AND memory_id = ANY ($2::text[])
 

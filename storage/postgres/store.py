@@ -9,10 +9,11 @@ from typing import Any
 from pydantic import JsonValue
 
 from models import TenantOverrides
+from storage.counts import Counts, Use
 from storage.overrides import read_overrides, split_changes
 from storage.postgres.connect import PASSING, open_pool, unreachable
 from storage.postgres.find import filter_parameters, find
-from storage.postgres.write import apply_to_tenant, unseen
+from storage.postgres.write import apply_to_tenant, unseen, use_of_tenant
 from storage.protocol import Change, Filter, Found, Hit, Sought
 from storage.statements import statements
 
@@ -82,13 +83,21 @@ class PostgresStore:
                 # In one order, so that concurrent requests cannot deadlock.
                 await connection.execute(_SQL["refer"], tenant_id, sorted(memory_ids), at)
 
-    async def references(
-        self, tenant_id: str, memory_ids: Sequence[str]
-    ) -> dict[str, tuple[int, datetime | None]]:
-        """Return how often, and when last, each memory was returned."""
+    async def use(self, uses: Sequence[Use]) -> int:
+        """Count uses in one transaction, each event once; return how many ids are not there."""
+        by_tenant = sorted(uses, key=lambda use: use.usage.tenant_id)
+        missing = 0
+        async with self._transaction() as connection:
+            for tenant_id, group in groupby(by_tenant, lambda use: use.usage.tenant_id):
+                await connection.execute(_SQL["enter_tenant"], tenant_id)
+                missing += await use_of_tenant(connection, tenant_id, list(group))
+        return missing
+
+    async def counts(self, tenant_id: str, memory_ids: Sequence[str]) -> dict[str, Counts]:
+        """Return how often those of the memories that the tenant has were returned and used."""
         async with self._tenant(tenant_id) as connection:
-            rows = await connection.fetch(_SQL["references"], tenant_id, list(memory_ids))
-        return {memory_id: (count, at) for memory_id, count, at in rows}
+            rows = await connection.fetch(_SQL["counts"], tenant_id, list(memory_ids))
+        return {memory_id: Counts(*counts) for memory_id, *counts in rows}
 
     async def overrides(self, tenant_id: str) -> TenantOverrides:
         """Return what the tenant has its own way."""

@@ -1,9 +1,10 @@
-"""Writes changes into one tenant's tables, each event once."""
+"""Writes changes and uses into one tenant's tables, each event once."""
 
 from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
+from storage.counts import Use, tally
 from storage.postgres.rows import memory_row, posting_columns
 from storage.protocol import Change, last_of_each_memory
 from storage.statements import statements
@@ -42,3 +43,18 @@ async def apply_to_tenant(connection: Any, tenant_id: str, changes: Sequence[Cha
         *posting_columns(written),
     )
     return memories
+
+
+async def use_of_tenant(connection: Any, tenant_id: str, uses: Sequence[Use]) -> int:
+    """Count uses and return how many of the memories named the tenant does not have."""
+    first = {use.usage.event_id: use for use in reversed(uses)}
+    seen_at = {event_id: use.received_at for event_id, use in first.items()}
+    new = await unseen(connection, tenant_id, "uses", seen_at)
+    used = tally(first[event_id] for event_id in new)
+    rows = await connection.fetch(
+        *(_SQL["use"], tenant_id, list(used)),
+        {memory_id: (events, at.isoformat()) for memory_id, (events, at) in used.items()},
+    )
+    for row in rows:
+        del used[row["memory_id"]]
+    return sum(events for events, _ in used.values())

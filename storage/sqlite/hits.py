@@ -8,7 +8,7 @@ from typing import Any
 from storage import words
 from storage.protocol import Change, Filter, Hit, place_in_session
 from storage.sqlite.containment import contains
-from storage.sqlite.rows import Row, as_text, fits, remaining_confidence
+from storage.sqlite.rows import Row, as_moment, as_text, fits, remaining_confidence
 
 
 def memory_row(change: Change, number: int) -> tuple[Any, ...]:
@@ -56,7 +56,7 @@ def found_hit(
         metadata={} if metadata == "{}" else json.loads(metadata),
         importance=importance,
         confidence=remaining_confidence(confidence, decay_rate, confirmed_at, at),
-        last_referenced_at=datetime.fromisoformat(referenced_at) if referenced_at else None,
+        last_referenced_at=as_moment(referenced_at),
         similarity=similarity,
         length=length,
         title=title,

@@ -31,7 +31,8 @@ RETURNING id
 UPDATE memories SET
     change = ?, deleted = 1, content = '', session_id = NULL, entities = '{}', source_path = NULL,
     metadata = '{}', embedding_model = NULL, embedding = NULL, reference_count = 0,
-    last_referenced_at = NULL, title = '', folded = '', flat = ''
+    last_referenced_at = NULL, use_count = 0, last_used_at = NULL, title = '', folded = '',
+    flat = ''
 WHERE tenant_id = ? AND memory_id = ?
 RETURNING id
 
@@ -67,8 +68,14 @@ UPDATE memories SET
     last_referenced_at = max(coalesce(last_referenced_at, ''), ?)
 WHERE tenant_id = ? AND memory_id IN (SELECT value FROM json_each(?)) AND NOT deleted
 
--- name: references
-SELECT memory_id, reference_count, last_referenced_at
+-- name: use
+UPDATE memories SET
+    use_count = use_count + 1,
+    last_used_at = max(coalesce(last_used_at, ''), ?)
+WHERE tenant_id = ? AND memory_id IN (SELECT value FROM json_each(?)) AND NOT deleted
+
+-- name: counts
+SELECT memory_id, reference_count, last_referenced_at, use_count, last_used_at
 FROM memories
 WHERE tenant_id = ? AND memory_id IN (SELECT value FROM json_each(?)) AND NOT deleted
 

@@ -65,3 +65,8 @@ def fits(row: Row, among: Filter) -> bool:
 def as_text(moment: datetime) -> str:
     """Return a moment so that text sorts as time does: in one zone, with a fixed width."""
     return moment.astimezone(UTC).isoformat(timespec="microseconds")
+
+
+def as_moment(text: str | None) -> datetime | None:
+    """Return the moment that a text is of, if there is one."""
+    return datetime.fromisoformat(text) if text else None

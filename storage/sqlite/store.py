@@ -3,7 +3,7 @@
 import asyncio
 import json
 import sqlite3
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from datetime import datetime
 from pathlib import Path
@@ -12,6 +12,7 @@ from typing import Any, TypeVar
 from pydantic import JsonValue
 
 from models import TenantOverrides
+from storage.counts import Counts, Use
 from storage.overrides import read_overrides, split_changes
 from storage.protocol import (
     Change,
@@ -28,7 +29,7 @@ from storage.sqlite.full_text import Matches, Words
 from storage.sqlite.hits import found_hit, memory_row, plain_hit, row_fits
 from storage.sqlite.index import TenantIndex
 from storage.sqlite.pool import Pool
-from storage.sqlite.rows import Row, as_text
+from storage.sqlite.rows import Row, as_moment, as_text
 from storage.statements import statements
 
 _SQL = statements("storage.sqlite")
@@ -73,11 +74,13 @@ class SqliteStore:
         """Count that a request returned these memories; the same request counts once."""
         await self._run(lambda: self._refer(tenant_id, request_id, memory_ids, at))
 
-    async def references(
-        self, tenant_id: str, memory_ids: Sequence[str]
-    ) -> dict[str, tuple[int, datetime | None]]:
-        """Return how often, and when last, each memory was returned."""
-        return await self._run(lambda: self._references(tenant_id, memory_ids))
+    async def use(self, uses: Sequence[Use]) -> int:
+        """Count uses in one transaction, each event once; return how many ids are not there."""
+        return await self._run(lambda: self._use(uses))
+
+    async def counts(self, tenant_id: str, memory_ids: Sequence[str]) -> dict[str, Counts]:
+        """Return how often those of the memories that the tenant has were returned and used."""
+        return await self._run(lambda: self._counts(tenant_id, memory_ids))
 
     async def overrides(self, tenant_id: str) -> TenantOverrides:
         """Return what the tenant has its own way."""
@@ -176,16 +179,28 @@ class SqliteStore:
     ) -> None:
         with writing(self._database):
             if self._is_new(tenant_id, "references", request_id, at):
-                self._database.execute(
-                    _SQL["refer"], (as_text(at), tenant_id, json.dumps(list(memory_ids)))
-                )
+                self._count("refer", tenant_id, memory_ids, at)
 
-    def _references(
-        self, tenant_id: str, memory_ids: Sequence[str]
-    ) -> dict[str, tuple[int, datetime | None]]:
+    def _use(self, uses: Sequence[Use]) -> int:
+        missing = 0
+        with writing(self._database):
+            for use in uses:
+                tenant_id, memory_ids = use.usage.tenant_id, set(use.usage.memory_ids)
+                if self._is_new(tenant_id, "uses", use.usage.event_id, use.received_at):
+                    missing += len(memory_ids) - self._count("use", tenant_id, memory_ids, use.at)
+        return missing
+
+    def _count(
+        self, statement: str, tenant_id: str, memory_ids: Collection[str], at: datetime
+    ) -> int:
+        counted = (as_text(at), tenant_id, json.dumps(list(memory_ids)))
+        return self._database.execute(_SQL[statement], counted).rowcount
+
+    def _counts(self, tenant_id: str, memory_ids: Sequence[str]) -> dict[str, Counts]:
+        rows = self._select("counts", tenant_id, list(memory_ids))
         return {
-            memory_id: (count, datetime.fromisoformat(at) if at else None)
-            for memory_id, count, at in self._select("references", tenant_id, list(memory_ids))
+            memory_id: Counts(returned, as_moment(referenced_at), used, as_moment(used_at))
+            for memory_id, returned, referenced_at, used, used_at in rows
         }
 
     def _overrides(self, tenant_id: str) -> dict[str, JsonValue]:

@@ -7,6 +7,7 @@ import pytest
 
 from models import SearchRequest
 from retrieval.ingest import Ingest
+from storage import Counts
 from tests.integration.storage.corpus import (
     NOON,
     GridEmbedder,
@@ -247,7 +248,7 @@ async def test_being_returned_adds_one_to_the_references(store, operation):
         | {"operation": operation, "memory_ids": ["m"]}
     )
     await search.count_references(await search.answer(request))
-    assert await store.references("acme", ["m"]) == {"m": (4, NOON)}
+    assert await store.counts("acme", ["m"]) == {"m": Counts(4, NOON)}
 
 
 @pytest.mark.requirement("SE-11")

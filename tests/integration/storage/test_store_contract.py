@@ -215,30 +215,6 @@ async def test_get_returns_what_there_is_in_the_order_asked_for(store):
     assert [hit.memory_id for hit in await store.get("acme", ["a", "b"], scoped)] == ["b"]
 
 
-@pytest.mark.requirement("SE-10")
-async def test_being_returned_is_counted_once_a_request(store):
-    await store.apply([change("a", direction(1, 0)), change("b", None), change("c", None)])
-    await store.apply([change("a", None, tenant_id="umbrella")])
-    later = NOON + timedelta(hours=1)
-    await store.refer("acme", "r1", ["a", "b"], NOON)
-    await store.refer("acme", "r1", ["a", "b"], later)
-    await store.refer("acme", "r2", ["a", "missing"], later)
-    await store.refer("umbrella", "r2", ["b"], later)
-    assert await store.references("acme", ["a", "b", "c", "missing"]) == {
-        "a": (2, later),
-        "b": (1, NOON),
-        "c": (0, None),
-    }
-    assert await store.references("umbrella", ["a", "b"]) == {"a": (0, None)}
-
-
-async def test_an_update_keeps_the_count(store):
-    await store.apply([change("a", direction(1, 0))])
-    await store.refer("acme", "r1", ["a"], NOON)
-    await store.apply([change("a", direction(0, 1), event_id="again", content="new")])
-    assert await store.references("acme", ["a"]) == {"a": (1, NOON)}
-
-
 async def test_vectors_of_different_models_are_never_compared(store):
     other = Embedding("other-model", np.array([1, 0, 0], np.float32))
     await store.apply([change("m", direction(1, 0)), change("o", other), change("none", None)])

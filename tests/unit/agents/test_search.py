@@ -14,7 +14,7 @@ from models import SearchResult
 from retrieval.embedding import EmbedderUnavailableError
 from retrieval.ingest import Ingest
 from retrieval.search import Search
-from storage import StoreUnavailableError
+from storage import Counts, StoreUnavailableError
 from tests.unit.agents.conftest import NOON, WordEmbedder, delivery
 
 KEYS = {
@@ -128,13 +128,11 @@ async def test_what_a_request_returned_is_counted_once_even_if_it_is_delivered_t
     get = asked(request("", request_id="r2", operation="get", memory_ids=["acme-a"]))
     await agent([search])
     await agent([search, get])
-    counts = await store.references("acme", ["acme-a", "acme-b", "acme-c"])
-    assert {memory: count for memory, (count, _) in counts.items()} == {
-        "acme-a": 2,
-        "acme-b": 0,
-        "acme-c": 1,
+    assert await store.counts("acme", ["acme-a", "acme-b", "acme-c"]) == {
+        "acme-a": Counts(2, NOON),
+        "acme-b": Counts(),
+        "acme-c": Counts(1, NOON),
     }
-    assert counts["acme-a"][1] == NOON
 
 
 async def test_a_broken_request_gets_an_error_result_and_is_kept(agent_for, published):
