@@ -1,17 +1,20 @@
 """Lets through what a message's token allows; what it does not is told to the audit log."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from typing import TypeVar
 
 import structlog
 
 from agents.delivery import Delivery
 from agents.metrics import REFUSALS
-from models import Item, SearchRequest
+from models import Item, SearchRequest, Signal
 from topics import Headers, RefusedError
-from topics.auth import Tokens, allow_item, allow_request
+from topics.auth import Claims, Tokens, allow_item, allow_request, allow_signal
 
 log = structlog.get_logger(__name__)
+
+E = TypeVar("E", Item, Signal)
 
 
 class Guard:
@@ -41,12 +44,21 @@ class Guard:
 
     def admit_item(self, delivery: Delivery, item: Item, headers: Headers) -> None:
         """Raise RefusedError unless the item's token allows to write it."""
+        self._admit_event(delivery, item, headers, allow_item)
+
+    def admit_signal(self, delivery: Delivery, signal: Signal, headers: Headers) -> None:
+        """Raise RefusedError unless the signal's token allows to send it."""
+        self._admit_event(delivery, signal, headers, allow_signal)
+
+    def _admit_event(
+        self, delivery: Delivery, event: E, headers: Headers, allow: Callable[[Claims, E], None]
+    ) -> None:
         if self._tokens is None:
             return
-        with _audited(delivery, item.tenant_id, item.event_id) as sender:
+        with _audited(delivery, event.tenant_id, event.event_id) as sender:
             claims = self._tokens.claims(headers)
             sender["who"] = claims.sub
-            allow_item(claims, item)
+            allow(claims, event)
 
 
 @contextmanager

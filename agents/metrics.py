@@ -6,7 +6,8 @@ MESSAGES = Counter("memstream_messages", "Messages handled", ["topic"])
 DEAD_LETTERS = Counter("memstream_dead_letters", "Messages kept as dead letters", ["topic", "code"])
 NOT_FOUND = Counter(
     "memstream_memories_not_found",
-    "Memories asked for by id that the tenant does not have: gone, mistyped, another's or filtered",
+    "Memories asked for, used or judged by id that the tenant does not have: gone, mistyped, "
+    "another's or filtered",
 )
 REFUSALS = Counter(
     "memstream_refusals", "Messages refused because of their token, or its absence", ["code"]

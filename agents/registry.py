@@ -13,6 +13,9 @@ MAX_BATCH = {
     Topic.ITEMS: 64,
     # … and searches, whose callers wait, go in smaller ones.
     Topic.SEARCH_REQUESTS: 32,
+    # Nobody waits for signals, but searches wait while the embedded store counts: 20 ms for these.
+    Topic.CONTEXT_USAGE: 128,
+    Topic.FEEDBACK: 128,
 }
 
 

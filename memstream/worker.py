@@ -9,10 +9,12 @@ import structlog
 
 from agents.dead_letters import DeadLetters
 from agents.delivery import Handler
+from agents.feedback import FeedbackAgent
 from agents.guard import Guard
 from agents.items import ItemsAgent
 from agents.registry import register
 from agents.search import SearchAgent
+from agents.usage import UsageAgent
 from memstream.clock import now
 from memstream.embedded.process import PartError
 from memstream.health import Health
@@ -93,6 +95,8 @@ def _handlers(
         Topic.SEARCH_REQUESTS: SearchAgent(
             Search(store, embedder, now), publisher, dead_letters, names, now, guard
         ),
+        Topic.CONTEXT_USAGE: UsageAgent(store, dead_letters, guard),
+        Topic.FEEDBACK: FeedbackAgent(store, dead_letters, guard),
     }
 
 

@@ -6,7 +6,7 @@ from models.memories import GLOBAL_SCOPE, LAYER_PRECEDENCE, Item, Kind, Layer
 from models.policies import ServingPolicy
 from models.records import Record
 from models.searches import ScoredMemory, SearchRequest, SearchResult
-from models.signals import ContextUsage, Feedback, QueryRefinement, SessionAbandonment
+from models.signals import ContextUsage, Feedback, QueryRefinement, SessionAbandonment, Signal
 from models.tenants import (
     FusionWeights,
     InForce,
@@ -43,6 +43,7 @@ __all__ = [
     "ServingPolicy",
     "SessionAbandonment",
     "Shown",
+    "Signal",
     "TenantOverrides",
     "Trajectory",
 ]

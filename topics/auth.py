@@ -7,7 +7,7 @@ from typing import Annotated, Final
 import jwt
 from pydantic import Field, ValidationError
 
-from models import LAYER_PRECEDENCE, Item, Layer, Record, SearchRequest
+from models import LAYER_PRECEDENCE, Item, Layer, Record, SearchRequest, Signal
 from models.identifiers import Identifier
 from topics.faults import RefusedError
 from topics.headers import Headers
@@ -79,8 +79,8 @@ class Tokens:
 
 def allow_request(claims: Claims, request: SearchRequest) -> SearchRequest:
     """Return the request within the layers of the token; raise RefusedError if it goes beyond."""
-    if request.tenant_id != claims.tenant and CROSS_TENANT_READ not in claims.roles:
-        raise _forbidden("tenant_id: not the token's tenant")
+    if CROSS_TENANT_READ not in claims.roles:
+        _check_tenant(claims, request.tenant_id)
     _check_layers(claims, request.layers or ())
     if set(claims.layers) == set(LAYER_PRECEDENCE):
         return request
@@ -96,9 +96,18 @@ def allow_request(claims: Claims, request: SearchRequest) -> SearchRequest:
 
 def allow_item(claims: Claims, item: Item) -> None:
     """Raise RefusedError if the item is not the token's to write: roles do not matter here."""
-    if item.tenant_id != claims.tenant:
-        raise _forbidden("tenant_id: not the token's tenant")
+    _check_tenant(claims, item.tenant_id)
     _check_layers(claims, (item.layer,))
+
+
+def allow_signal(claims: Claims, signal: Signal) -> None:
+    """Raise RefusedError if the signal is of another tenant; neither roles nor layers matter."""
+    _check_tenant(claims, signal.tenant_id)
+
+
+def _check_tenant(claims: Claims, tenant_id: str) -> None:
+    if tenant_id != claims.tenant:
+        raise _forbidden("tenant_id: not the token's tenant")
 
 
 def _check_layers(claims: Claims, named: tuple[Layer, ...]) -> None:
