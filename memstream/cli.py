@@ -40,7 +40,16 @@ from memstream.parts import broker_address, open_store
 from memstream.runtime import with_running_parts
 from memstream.settings import Settings, SettingsError, load_settings
 from memstream.tenant_values import TenantValueError, check_tenant, read_changes
-from models import Item, Record, SearchRequest, SearchResult, TenantOverrides
+from models import (
+    ContextUsage,
+    Feedback,
+    Item,
+    Record,
+    SearchRequest,
+    SearchResult,
+    Signal,
+    TenantOverrides,
+)
 from retrieval.embedding import EmbedderError
 from storage import StoreError
 from topics import DecodeError, TopicNames, decode
@@ -57,6 +66,12 @@ app.add_typer(tenant, name="tenant")
 Tenant = Annotated[str, typer.Option("--tenant", "-t", help="The tenant whose memory it is.")]
 Broker = Annotated[
     str | None, typer.Option(help="embedded, local-kafka or kafka://host:port[,host:port…]")
+]
+RequestId = Annotated[
+    str, typer.Argument(metavar="REQUEST_ID", help="The search, by the request_id of its result.")
+]
+Session = Annotated[
+    str | None, typer.Option(help="The session of the search; one of the command line's if none.")
 ]
 NamedTenant = Annotated[str, typer.Argument(metavar="TENANT", help="The tenant.")]
 Database = Annotated[str | None, typer.Option(help="embedded, embedded-postgres or postgresql://…")]
@@ -126,10 +141,11 @@ def search(
     """Publish a search request, wait for its result and print it."""
     from memstream.messenger import Messenger
 
+    request_id = str(uuid.uuid4())
     asked = {
-        "request_id": str(uuid.uuid4()),
+        "request_id": request_id,
         "tenant_id": tenant,
-        "session_id": f"cli-{uuid.uuid4()}",
+        "session_id": _session_of(request_id),
         "query": query,
         "operation": operation,
         "layers": layer or None,
@@ -172,6 +188,38 @@ def remember(
     item = _checked(Item, said)
     _run(_publish([item], lambda _: None))
     console.print(item.memory_id, highlight=False)
+
+
+@app.command()
+def use(
+    request_id: RequestId,
+    memory_ids: Annotated[
+        list[str], typer.Argument(metavar="MEMORY_ID", help="The memories used.")
+    ],
+    tenant: Tenant,
+    quality: Annotated[float, typer.Option(help="How much they helped, 0 to 1.")] = 1.0,
+    session: Session = None,
+) -> None:
+    """Publish that memories of a result were used."""
+    told = _told(request_id, tenant, session, quality)
+    _run(_signal(_checked(ContextUsage, told | {"memory_ids": memory_ids})))
+    console.print("usage published")
+
+
+@app.command()
+def feedback(
+    request_id: RequestId,
+    tenant: Tenant,
+    quality: Annotated[float, typer.Option(help="How good the result was, 0 to 1.")],
+    memory_id: Annotated[
+        str | None, typer.Option("--memory", help="The one memory judged; all if none.")
+    ] = None,
+    session: Session = None,
+) -> None:
+    """Publish how good a result was."""
+    told = _told(request_id, tenant, session, quality)
+    _run(_signal(_checked(Feedback, told | {"memory_id": memory_id})))
+    console.print("feedback published")
 
 
 @app.command("import")
@@ -324,6 +372,30 @@ async def _publish(items: list[Item], on_taken: Callable[[int], None]) -> None:
     async with Messenger.connect(broker_address(settings), _names(settings)) as messenger:
         async for taken in messenger.remember(items):
             on_taken(taken)
+
+
+async def _signal(signal: Signal) -> None:
+    from memstream.messenger import Messenger
+
+    settings = with_running_parts(load_settings())
+    async with Messenger.connect(broker_address(settings), _names(settings)) as messenger:
+        await messenger.signal(signal)
+
+
+def _told(request_id: str, tenant: str, session: str | None, quality: float) -> dict[str, Any]:
+    return {
+        "event_id": str(uuid.uuid4()),
+        "tenant_id": tenant,
+        "session_id": _session_of(request_id) if session is None else session,
+        "request_id": request_id,
+        "quality_score": quality,
+        "occurred_at": now().isoformat(),
+    }
+
+
+def _session_of(request_id: str) -> str:
+    """Return the session of a search made here, so that what is told of it finds its way to it."""
+    return f"cli-{request_id}"
 
 
 def _checked(model: type[R], fields: dict[str, Any]) -> R:

@@ -65,6 +65,7 @@ def show_result(result: SearchResult, as_json: bool) -> None:
                 *(escape(found.memory_id), escape(found.content)),
             )
         console.print(table)
+        console.print(f"[dim]request {escape(result.request_id)}[/]", highlight=False)
 
 
 def show_tenant(tenant_id: str, overrides: TenantOverrides, as_json: bool) -> None:

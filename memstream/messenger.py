@@ -9,7 +9,7 @@ from aiokafka import AIOKafkaConsumer, AIOKafkaProducer
 from aiokafka.errors import KafkaError
 
 from memstream.embedded.process import PartError
-from models import Item, SearchRequest, SearchResult
+from models import Item, SearchRequest, SearchResult, Signal
 from topics import DecodeError, Topic, TopicNames, decode, encode, event_key
 
 FETCH_MAX_WAIT_MS = 20
@@ -25,7 +25,7 @@ IN_FLIGHT = 500
 
 
 class Messenger:
-    """Publishes requests and items, and reads results; any number of requests at a time."""
+    """Publishes requests, items and signals, and reads results; any number of requests at once."""
 
     def __init__(self, broker: str, names: TopicNames, producer: Any) -> None:
         self._broker = broker
@@ -85,6 +85,15 @@ class Messenger:
                 in_flight.clear()
                 yield taken
         yield taken + len(await asyncio.gather(*in_flight))
+
+    async def signal(self, signal: Signal) -> None:
+        """Publish what happened to a result."""
+        topic = next(topic for topic in Topic if topic.value.carries is type(signal))
+        await self._producer.send_and_wait(
+            self._names.name(topic),
+            encode(signal),
+            key=event_key(signal.tenant_id, signal.session_id),
+        )
 
     async def _read_results(self) -> None:
         async with self._starting:

@@ -12,10 +12,17 @@ from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from models import Item, SearchRequest
+from models import Item, SearchRequest, SessionAbandonment
 from tests.unit.tokens import NOON, bearer, claims, jwk, signing_key, token, write_keys
 from topics import Headers, RefusedError
-from topics.auth import MAX_TOKEN_CHARACTERS, Claims, Tokens, allow_item, allow_request
+from topics.auth import (
+    MAX_TOKEN_CHARACTERS,
+    Claims,
+    Tokens,
+    allow_item,
+    allow_request,
+    allow_signal,
+)
 from topics.jwks import KeyFile
 
 ALL = ("hs", "rs", "ed")
@@ -212,6 +219,7 @@ def test_another_tenant_is_read_with_the_role_only_and_never_written():
     elevated = bearing(tenant="umbrella", roles=["cross_tenant_read"], layers=["user"])
     assert allow_request(elevated, asked()).layers == ("user",)
     item = Item(event_id="e", tenant_id="acme", memory_id="m", content="c")
+    signal = SessionAbandonment(event_id="e", tenant_id="acme", session_id="s")
     near_miss = bearing(tenant="umbrella", roles=["cross_tenant", "CROSS_TENANT_READ"])
     for refused in (
         lambda: allow_request(near_miss, asked()),
@@ -219,8 +227,11 @@ def test_another_tenant_is_read_with_the_role_only_and_never_written():
         lambda: allow_item(elevated, item),
         lambda: allow_item(bearing(tenant="Acme"), item),
         lambda: allow_item(bearing(layers=["org"]), item),
+        lambda: allow_signal(elevated, signal),
+        lambda: allow_signal(bearing(tenant="acme "), signal),
     ):
         with pytest.raises(RefusedError) as caught:
             refused()
         assert caught.value.code == "forbidden"
     allow_item(bearing(layers=["user"]), item)
+    allow_signal(bearing(layers=[]), signal)
