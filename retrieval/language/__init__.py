@@ -1,5 +1,7 @@
 """Language models: a prompt in, a text out, within a given time or not at all."""
 
+from retrieval.language.breaker import CircuitBreaker
+from retrieval.language.guarded import GuardedModel
 from retrieval.language.protocol import (
     Completion,
     LanguageModel,
@@ -11,7 +13,9 @@ from retrieval.language.protocol import (
 )
 
 __all__ = [
+    "CircuitBreaker",
     "Completion",
+    "GuardedModel",
     "LanguageModel",
     "LanguageModelError",
     "LanguageModelFailedError",
