@@ -1,6 +1,7 @@
 """Language models: a prompt in, a text out, within a given time or not at all."""
 
 from retrieval.language.breaker import CircuitBreaker
+from retrieval.language.cache import AnswerCache
 from retrieval.language.guarded import GuardedModel
 from retrieval.language.protocol import (
     Completion,
@@ -13,6 +14,7 @@ from retrieval.language.protocol import (
 )
 
 __all__ = [
+    "AnswerCache",
     "CircuitBreaker",
     "Completion",
     "GuardedModel",
