@@ -362,7 +362,7 @@ def _show_after(tenant_id: str, changes: dict[str, JsonValue], as_json: bool) ->
         finally:
             await store.close()
 
-    show_tenant(tenant_id, _run(change()), as_json)
+    show_tenant(tenant_id, _run(change()), settings.service(), as_json)
 
 
 async def _publish(items: list[Item], on_taken: Callable[[int], None]) -> None:

@@ -10,7 +10,7 @@ from rich.table import Column, Table
 
 from memstream.embedded.process import PartError
 from memstream.runtime import Runtime
-from models import SearchResult, TenantOverrides
+from models import InForce, SearchResult, TenantOverrides
 
 console = Console()
 errors = Console(stderr=True)
@@ -68,9 +68,14 @@ def show_result(result: SearchResult, as_json: bool) -> None:
         console.print(f"[dim]request {escape(result.request_id)}[/]", highlight=False)
 
 
-def show_tenant(tenant_id: str, overrides: TenantOverrides, as_json: bool) -> None:
+def show_tenant(
+    tenant_id: str, overrides: TenantOverrides, service: InForce, as_json: bool
+) -> None:
     """Show what a tenant is served by, and what of that is its own."""
-    in_force, own = overrides.in_force(), overrides.model_dump(mode="json", exclude_none=True)
+    in_force, own = (
+        overrides.in_force(service),
+        overrides.model_dump(mode="json", exclude_none=True),
+    )
     if as_json:
         shown = {"tenant_id": tenant_id, "in_force": in_force.model_dump(mode="json")}
         console.print_json(json.dumps({**shown, "overrides": own}))

@@ -4,7 +4,7 @@ import re
 from pathlib import Path
 from typing import Any, Literal
 
-from pydantic import Field, SecretStr, ValidationError, field_validator
+from pydantic import Field, SecretStr, ValidationError, field_validator, model_validator
 from pydantic_core import PydanticCustomError
 from pydantic_settings import (
     BaseSettings,
@@ -12,6 +12,8 @@ from pydantic_settings import (
     SettingsConfigDict,
     TomlConfigSettingsSource,
 )
+
+from models import InForce
 
 SETTINGS_FILE = Path("memstream.toml")
 ENV_PREFIX = "MEMSTREAM_"
@@ -21,6 +23,7 @@ _BROKER = re.compile(rf"embedded|local-kafka|kafka://{_ADDRESS}(,{_ADDRESS})*")
 _DATABASE = re.compile(r"embedded|embedded-postgres|postgres(ql)?://\S+")
 _EMBEDDER = re.compile(r"onnx|none|sentence-transformers:\S+|https?://\S+")
 _PREFIX = re.compile(r"[A-Za-z0-9._-]{0,100}")
+_SERVICE = InForce()
 
 
 class SettingsError(Exception):
@@ -59,8 +62,19 @@ class Settings(BaseSettings):
         None, pattern=r"^https?://\S+$", description="the URL of an OpenAI-compatible endpoint"
     )
     llm_api_key: SecretStr | None = Field(None, description="the bearer token for that endpoint")
-    root_model: str | None = Field(None, description="the model that plans decompositions")
-    sub_call_model: str | None = Field(None, description="the model that answers sub-queries")
+    root_model: str | None = Field(
+        None, description="the model that plans decompositions; else SUB_CALL_MODEL plans them"
+    )
+    sub_call_model: str | None = Field(
+        None, description="the model that answers sub-queries; else ROOT_MODEL answers them"
+    )
+    sub_call_timeout_s: float = Field(30, gt=0, le=3600, description="seconds, above 0, up to 3600")
+    reasoning_timeout_s: float = Field(3, gt=0, le=3600, description="seconds, above 0, up to 3600")
+    routing_threshold: float = Field(
+        _SERVICE.routing_threshold, ge=0, le=1, description="a number from 0 to 1"
+    )
+    rlm_enabled: bool = Field(_SERVICE.rlm_enabled, description="true or false")
+    reasoning_enabled: bool = Field(_SERVICE.reasoning_enabled, description="true or false")
     auth: Literal["off", "jwt"] = Field("off", description="off (loopback only) or jwt")
     jwt_keys: Path | None = Field(
         None, description="the path of a JWKS file with a usable key; AUTH=jwt needs it"
@@ -89,6 +103,20 @@ class Settings(BaseSettings):
     def _is_absolute(cls, value: Path | None) -> Path | None:
         return value and value.expanduser().absolute()
 
+    @model_validator(mode="before")
+    @classmethod
+    def _one_model_does_for_both(cls, values: Any) -> Any:
+        root, sub_call = values.get("root_model") or None, values.get("sub_call_model") or None
+        return {**values, "root_model": root or sub_call, "sub_call_model": sub_call or root}
+
+    @field_validator("root_model")
+    @classmethod
+    def _is_named_if_needed(cls, value: str | None, info: Any) -> str | None:
+        if value is None and info.data.get("llm_base_url"):
+            reason = "neither it nor SUB_CALL_MODEL is set, but LLM_BASE_URL is"
+            raise PydanticCustomError("no_model", "{reason}", {"reason": reason})
+        return value
+
     @field_validator("jwt_keys")
     @classmethod
     def _has_a_key_if_needed(cls, value: Path | None, info: Any) -> Path | None:
@@ -103,6 +131,14 @@ class Settings(BaseSettings):
         except KeyFileError as error:
             raise PydanticCustomError("jwt_keys", "{reason}", {"reason": str(error)}) from None
         return value
+
+    def service(self) -> InForce:
+        """Return what tenants are served by where they have nothing of their own."""
+        return InForce(
+            routing_threshold=self.routing_threshold,
+            rlm_enabled=self.rlm_enabled,
+            reasoning_enabled=self.reasoning_enabled,
+        )
 
     @classmethod
     def settings_customise_sources(
@@ -137,6 +173,6 @@ def _explain(problem: Any) -> str:
         return f"{name} in {SETTINGS_FILE}: no such setting; there are {allowed}"
     secret = "key" in name and name != "jwt_keys"
     value = "(hidden)" if secret else repr(problem["input"])
-    # A path may look right; only what is there tells what is wrong with it.
-    reason = f"; {problem['msg']}" if problem["type"] == "jwt_keys" else ""
+    # A value may look right; only what else there is tells what is wrong with it.
+    reason = f"; {problem['msg']}" if problem["type"] in ("jwt_keys", "no_model") else ""
     return f"{setting} is {value}{reason}; allowed: {field.description}"

@@ -72,7 +72,7 @@ class FusionWeights(Record):
 
 
 class InForce(Record):
-    """What a tenant is served by. The defaults are the service's; there is no other place."""
+    """What a tenant is served by. The defaults are the service's, but for what settings choose."""
 
     routing_threshold: UnitInterval = 0.3
     """Queries at least this complex are decomposed."""
@@ -94,6 +94,9 @@ class InForce(Record):
     """How long a search may take before it answers with what it has; None is no limit."""
     global_prior: bool = True
     """Whether learning starts from what was learned for all tenants."""
+
+
+_SERVICE: Final = InForce()
 
 
 class TenantOverrides(Record):
@@ -120,10 +123,10 @@ class TenantOverrides(Record):
     global_prior: bool | None = None
     """Whether learning starts from what was learned for all tenants."""
 
-    def in_force(self) -> InForce:
+    def in_force(self, service: InForce = _SERVICE) -> InForce:
         """Return the tenant's values, and the service's where it has none."""
         # Its values were checked when they came in, so they are not checked again.
-        return InForce().model_copy(update=self.own())
+        return service.model_copy(update=self.own())
 
     def own(self) -> dict[str, object]:
         """Return the values that are the tenant's."""

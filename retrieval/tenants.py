@@ -27,8 +27,11 @@ class _Read:
 class TenantSettings:
     """Reads tenants' overrides from the store, at most once a second for each."""
 
-    def __init__(self, store: Store, monotonic: Callable[[], float]) -> None:
+    def __init__(
+        self, store: Store, monotonic: Callable[[], float], service: InForce | None = None
+    ) -> None:
         self._store = store
+        self._service = service or InForce()
         self._monotonic = monotonic
         self._reads: dict[str, _Read] = {}
 
@@ -42,7 +45,7 @@ class TenantSettings:
 
     async def in_force(self, tenant_id: str) -> InForce:
         """Return what the tenant is served by: its own values, else the service's."""
-        return (await self.of(tenant_id)).in_force()
+        return (await self.of(tenant_id)).in_force(self._service)
 
     def _is_fresh(self, read: _Read) -> bool:
         return not read.overrides.done() or self._monotonic() - read.started_s < FRESH_S

@@ -5,7 +5,7 @@ from pydantic import ValidationError
 
 from memstream.settings import Settings, SettingsError, load_settings
 from memstream.worker import open_guard
-from models import SearchRequest
+from models import InForce, SearchRequest, TenantOverrides
 from tests.unit.agents.conftest import delivery
 from tests.unit.tokens import jwk, write_keys
 from topics import Headers, RefusedError
@@ -62,6 +62,11 @@ def test_the_data_folder_is_absolute_so_that_children_agree_on_it(tmp_path):
         ("TOPIC_PREFIX", "a b", "letters, digits, dots"),
         ("AUTH", "basic", "off (loopback only) or jwt"),
         ("LLM_BASE_URL", "localhost", "URL"),
+        ("SUB_CALL_TIMEOUT_S", "0", "above 0"),
+        ("REASONING_TIMEOUT_S", "inf", "above 0"),
+        ("ROUTING_THRESHOLD", "1.5", "from 0 to 1"),
+        ("ROUTING_THRESHOLD", "nan", "from 0 to 1"),
+        ("RLM_ENABLED", "perhaps", "true or false"),
     ],
 )
 def test_a_wrong_value_is_named_with_what_is_allowed(monkeypatch, name, value, allowed):
@@ -126,6 +131,45 @@ def test_a_file_that_is_not_toml_is_an_error(tmp_path):
     (tmp_path / "memstream.toml").write_text("web_port: 1\n")
     with pytest.raises(SettingsError, match=r"memstream\.toml"):
         load_settings()
+
+
+@pytest.mark.requirement("RX-7")
+def test_a_language_model_needs_a_name(monkeypatch):
+    monkeypatch.setenv("MEMSTREAM_LLM_BASE_URL", "http://localhost:8000")
+    monkeypatch.setenv("MEMSTREAM_SUB_CALL_MODEL", "")
+    with pytest.raises(SettingsError) as caught:
+        load_settings()
+    (message,) = str(caught.value).splitlines()
+    assert "MEMSTREAM_ROOT_MODEL" in message
+    assert "neither it nor SUB_CALL_MODEL is set, but LLM_BASE_URL is" in message
+
+
+@pytest.mark.requirement("RX-7")
+@pytest.mark.parametrize(
+    ("chosen", "models"),
+    [
+        ({"root_model": "large"}, ("large", "large")),
+        ({"sub_call_model": "small"}, ("small", "small")),
+        ({"root_model": "large", "sub_call_model": "small"}, ("large", "small")),
+    ],
+)
+def test_one_model_does_for_both(tmp_path, chosen, models):
+    lines = [f'{name} = "{value}"\n' for name, value in chosen.items()]
+    (tmp_path / "memstream.toml").write_text("".join(lines))
+    settings = load_settings(llm_base_url="http://localhost:8000")
+    assert (settings.root_model, settings.sub_call_model) == models
+    assert (settings.sub_call_timeout_s, settings.reasoning_timeout_s) == (30, 3)
+
+
+def test_tenants_are_served_by_the_settings_where_they_have_nothing_of_their_own(monkeypatch):
+    assert load_settings().service() == InForce()
+    monkeypatch.setenv("MEMSTREAM_ROUTING_THRESHOLD", "0.6")
+    monkeypatch.setenv("MEMSTREAM_RLM_ENABLED", "false")
+    service = load_settings(reasoning_enabled=False).service()
+    changed = {"routing_threshold": 0.6, "rlm_enabled": False, "reasoning_enabled": False}
+    assert service == InForce(**changed)
+    served = TenantOverrides(rlm_enabled=True).in_force(service)
+    assert served == InForce(**changed | {"rlm_enabled": True})
 
 
 def test_secrets_are_never_shown(monkeypatch):

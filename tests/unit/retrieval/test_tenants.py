@@ -5,7 +5,7 @@ from collections import Counter
 
 import pytest
 
-from models import TenantOverrides
+from models import InForce, TenantOverrides
 from retrieval.tenants import MAX_TENANTS, TenantSettings
 from storage import StoreUnavailableError
 
@@ -119,3 +119,10 @@ async def test_the_tenant_read_longest_ago_is_forgotten_when_there_are_too_many(
     for tenant in ("t1", "t3", "t0", "t2"):
         await settings.of(tenant)
     assert [store.reads[f"t{n}"] for n in range(4)] == [2, 2, 2, 1]
+
+
+async def test_the_services_values_may_be_others_than_the_defaults(store, clock):
+    settings = TenantSettings(store, clock, InForce(routing_threshold=0.6, rlm_enabled=False))
+    store.stored["acme"] = TenantOverrides(rlm_enabled=True)
+    served = await settings.in_force("acme")
+    assert (served.rlm_enabled, served.routing_threshold) == (True, 0.6)
