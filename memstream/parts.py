@@ -1,11 +1,13 @@
-"""Opens the parts that the settings name: the store, the embedder, the broker's address."""
+"""Opens the parts that the settings name: store, embedder, language model, the broker's address."""
 
+import time
 from collections.abc import Callable
 from pathlib import Path
 
 from memstream.embedded.process import PartError
 from memstream.settings import Settings
 from retrieval.embedding import Embedder, open_embedder
+from retrieval.language import CircuitBreaker, GuardedModel, LanguageModel, LanguageModelError
 from storage import Store
 from storage.postgres import PostgresStore, migrate
 from storage.sqlite import SqliteStore
@@ -42,6 +44,25 @@ async def open_configured_embedder(
         http_model=settings.embedder_model,
         progress=progress,
     )
+
+
+def open_language_model(settings: Settings) -> LanguageModel | None:
+    """Make the configured language model, behind its breaker; None if there is to be none.
+
+    Nothing is asked of it yet: the service works without it, so it may come up later.
+    """
+    if settings.llm_base_url is None:
+        return None
+    from retrieval.language.chat import chat_completions  # httpx is slow to import
+
+    key = settings.llm_api_key
+    try:
+        model = chat_completions(
+            settings.llm_base_url, api_key=key.get_secret_value() if key else None
+        )
+    except LanguageModelError as error:
+        raise PartError(str(error)) from None
+    return GuardedModel(model, CircuitBreaker(time.monotonic))
 
 
 def broker_address(settings: Settings) -> str:
