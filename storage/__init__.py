@@ -2,11 +2,13 @@
 
 from storage.counts import Counts, Use
 from storage.protocol import (
+    MAX_RELATED,
     Change,
     Embedding,
     Filter,
     Found,
     Hit,
+    Related,
     Sought,
     Store,
     StoreError,
@@ -15,6 +17,7 @@ from storage.protocol import (
 from storage.words import Asked
 
 __all__ = [
+    "MAX_RELATED",
     "Asked",
     "Change",
     "Counts",
@@ -22,6 +25,7 @@ __all__ = [
     "Filter",
     "Found",
     "Hit",
+    "Related",
     "Sought",
     "Store",
     "StoreError",

@@ -38,6 +38,8 @@ MAX_DECAY = 1e300
 MAX_FADING = 700.0
 """The largest exponent by which confidence fades: e^-700 is as good as 0, and still a number."""
 
+MAX_RELATED = 1_000
+"""At most so many pairs of entities are told at once."""
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _MICROSECOND = timedelta(microseconds=1)
@@ -87,6 +89,8 @@ class Filter:
     """confidence · exp(−decay_rate · days since last confirmed) must be at least this."""
     metadata: Mapping[str, Any] | None = None
     """Metadata must contain this, as PostgreSQL's jsonb @> understands it."""
+    entities: Mapping[str, Sequence[str]] | None = None
+    """For each of these keys, the memory's entity must be one of those named."""
 
 
 class Hit(NamedTuple):
@@ -117,6 +121,15 @@ class Hit(NamedTuple):
     """The memory before it in its session, if that is among the hits as well."""
     likeness: float | None = None
     """Its cosine to the memory before it, if both can be compared with the query."""
+
+
+class Related(NamedTuple):
+    """Two entities that memories are about together, such as an org and one of its teams."""
+
+    parent: str
+    child: str
+    memories: int
+    """How many memories are about both."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -165,6 +178,15 @@ class Store(Protocol):
 
     async def get(self, tenant_id: str, memory_ids: Sequence[str], among: Filter) -> list[Hit]:
         """Return those of the tenant's memories that there are, in the order asked for."""
+
+    async def related(
+        self, tenant_id: str, parent: str, child: str, among: Filter
+    ) -> Sequence[Related]:
+        """Return which entities under one key occur with which under another, in one round trip.
+
+        Those with most memories come first, then by name, MAX_RELATED at most. With the same key
+        twice these are the entities under that key, each with itself.
+        """
 
     async def refer(
         self, tenant_id: str, request_id: str, memory_ids: Sequence[str], at: datetime

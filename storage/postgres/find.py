@@ -1,6 +1,6 @@
 """Finds the memories of one tenant that may answer a query."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import cache
 from typing import Any
 
@@ -42,11 +42,18 @@ async def find(
 
 
 def filter_parameters(tenant_id: str, among: Filter) -> tuple[Any, ...]:
-    """Return the first six parameters of every statement that finds memories."""
+    """Return the first seven parameters of every statement that finds memories."""
     return (
         *(tenant_id, among.at, among.layers, among.scope),
-        *(among.min_confidence, among.metadata),
+        *(among.min_confidence, among.metadata, _names(among.entities)),
     )
+
+
+def _names(entities: Mapping[str, Sequence[str]] | None) -> dict[str, dict[str, int]] | None:
+    """Return names as keys: an object's are looked up, a list's would be compared one by one."""
+    if not entities:
+        return None
+    return {key: dict.fromkeys(names, 0) for key, names in entities.items()}
 
 
 @cache

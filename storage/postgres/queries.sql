@@ -93,9 +93,13 @@ tenant_id = $1
     AND ($4::text IS NULL OR scope = $4 OR (scope = 'global' AND kind <> 'episode'))
     AND {remaining_confidence} >= $5
     AND ($6::jsonb IS NULL OR metadata @> $6)
+    AND ($7::jsonb IS NULL OR NOT EXISTS (
+        SELECT FROM jsonb_each($7) AS asked (key, names)
+        WHERE (names ? (entities ->> key)) IS NOT TRUE
+    ))
 
 -- name: similarity
-round(least(greatest(1 - (embedding <=> $7), -1), 1) * 1e6) / 1e6
+round(least(greatest(1 - (embedding <=> $8), -1), 1) * 1e6) / 1e6
 
 -- name: exactly_nearest_first
 score DESC, created_at DESC, memory_id COLLATE "C"
@@ -104,7 +108,7 @@ score DESC, created_at DESC, memory_id COLLATE "C"
 (CASE WHEN vector_dims(embedding) = :dimensions THEN embedding END)::vector(:dimensions)
 
 -- name: nearly_nearest_first
-{vectors_of_length} <=> $7::vector(:dimensions)
+{vectors_of_length} <=> $8::vector(:dimensions)
 
 -- name: corpus
 corpus AS MATERIALIZED (
@@ -141,16 +145,16 @@ by_words AS (
         OFFSET 0
     ) AS memory
     ORDER BY bm25 DESC, created_at DESC, memory_id COLLATE "C"
-    LIMIT $10
+    LIMIT $11
 ),
 by_meaning AS (
     SELECT number, session_id, place, memory_id, {similarity} AS score, created_at
     FROM :partition
-    WHERE $12 AND $8::text IS NOT NULL
+    WHERE $13 AND $9::text IS NOT NULL
         AND {visible}
-        AND embedding_model = $8
+        AND embedding_model = $9
     ORDER BY :nearest_first
-    LIMIT $10
+    LIMIT $11
 ),
 best AS MATERIALIZED (
     SELECT number, session_id, place, memory_id, min(rank) AS rank
@@ -176,7 +180,7 @@ neighbours AS MATERIALIZED (
         ORDER BY place DESC, memory_id COLLATE "C" DESC
         LIMIT 1
     ) AS earlier
-    WHERE best.rank <= $11
+    WHERE best.rank <= $12
     UNION
     SELECT later.number AS later, best.number AS earlier
     FROM best CROSS JOIN LATERAL (
@@ -188,7 +192,7 @@ neighbours AS MATERIALIZED (
         ORDER BY place, memory_id COLLATE "C"
         LIMIT 1
     ) AS later
-    WHERE best.rank <= $11
+    WHERE best.rank <= $12
 ),
 pool AS MATERIALIZED (
     SELECT number FROM best
@@ -208,8 +212,8 @@ memory AS MATERIALIZED (
         SELECT
             number, memory_id, layer, scope, kind, content, source_path, created_at, metadata,
             importance, {remaining_confidence} AS confidence, last_referenced_at,
-            CASE WHEN embedding_model = $8 THEN {similarity} END AS similarity,
-            length, title, session_id, CASE WHEN embedding_model = $8 THEN embedding END AS vector
+            CASE WHEN embedding_model = $9 THEN {similarity} END AS similarity,
+            length, title, session_id, CASE WHEN embedding_model = $9 THEN embedding END AS vector
         FROM :partition
         WHERE tenant_id = $1 AND number = pool.number
         OFFSET 0
@@ -238,9 +242,9 @@ LEFT JOIN (
 -- By which memories have which of the terms asked for, and how often.
 WITH {corpus},
 matched AS MATERIALIZED (
-    SELECT number, array_position($9::text[], term) AS ordinal, occurrences, length
+    SELECT number, array_position($10::text[], term) AS ordinal, occurrences, length
     FROM postings
-    WHERE tenant_id = $1 AND term = ANY ($9::text[])
+    WHERE tenant_id = $1 AND term = ANY ($10::text[])
 ),
 {rank_and_look_around}
 
@@ -249,9 +253,9 @@ matched AS MATERIALIZED (
 WITH {corpus},
 matched AS MATERIALIZED (
     SELECT number, ordinal::integer, {occurrences_of_part}, length
-    FROM :partition CROSS JOIN unnest($9::text[]) WITH ORDINALITY AS asked (part, ordinal)
+    FROM :partition CROSS JOIN unnest($10::text[]) WITH ORDINALITY AS asked (part, ordinal)
     WHERE tenant_id = $1
-        AND NOT EXISTS (SELECT FROM unnest($9::text[]) AS part WHERE strpos(folded, part) = 0)
+        AND NOT EXISTS (SELECT FROM unnest($10::text[]) AS part WHERE strpos(folded, part) = 0)
 ),
 {rank_and_look_around}
 
@@ -260,7 +264,7 @@ matched AS MATERIALIZED (
 WITH {corpus},
 matched AS MATERIALIZED (
     SELECT number, ordinal::integer, {occurrences_of_part}, length
-    FROM :partition CROSS JOIN unnest($9::text[]) WITH ORDINALITY AS asked (part, ordinal)
+    FROM :partition CROSS JOIN unnest($10::text[]) WITH ORDINALITY AS asked (part, ordinal)
     WHERE tenant_id = $1 AND strpos(folded, part) > 0
 ),
 {rank_and_look_around}
@@ -271,8 +275,22 @@ SELECT
     {remaining_confidence} AS confidence, last_referenced_at
 FROM memories
 WHERE {visible}
-    AND memory_id = ANY ($7::text[])
-ORDER BY array_position($7::text[], memory_id)
+    AND memory_id = ANY ($8::text[])
+ORDER BY array_position($8::text[], memory_id)
+
+-- name: related
+-- Only memories with a member in their entities are in the index that has the same condition.
+SELECT parent, child, count(*) AS memories
+FROM (
+    SELECT entities ->> $8::text AS parent, entities ->> $9::text AS child
+    FROM memories
+    WHERE {visible}
+        AND entities @? '$.*'
+        AND entities ?& ARRAY[$8, $9]
+) AS pair
+GROUP BY parent, child
+ORDER BY memories DESC, parent COLLATE "C", child COLLATE "C"
+LIMIT $10
 
 -- name: refer
 UPDATE memories SET

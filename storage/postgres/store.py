@@ -3,7 +3,7 @@
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from datetime import datetime
-from itertools import groupby
+from itertools import groupby, starmap
 from typing import Any
 
 from pydantic import JsonValue
@@ -14,7 +14,7 @@ from storage.overrides import read_overrides, split_changes
 from storage.postgres.connect import PASSING, open_pool, unreachable
 from storage.postgres.find import filter_parameters, find
 from storage.postgres.write import apply_to_tenant, unseen, use_of_tenant
-from storage.protocol import Change, Filter, Found, Hit, Sought
+from storage.protocol import MAX_RELATED, Change, Filter, Found, Hit, Related, Sought
 from storage.statements import statements
 
 _SQL = statements("storage.postgres")
@@ -73,6 +73,14 @@ class PostgresStore:
                 _SQL["get"], *filter_parameters(tenant_id, among), list(memory_ids)
             )
         return [Hit(*row) for row in rows]
+
+    async def related(
+        self, tenant_id: str, parent: str, child: str, among: Filter
+    ) -> list[Related]:
+        """Return which entities under one key occur with which under another."""
+        parameters = (*filter_parameters(tenant_id, among), parent, child, MAX_RELATED)
+        async with self._tenant(tenant_id) as connection:
+            return list(starmap(Related, await connection.fetch(_SQL["related"], *parameters)))
 
     async def refer(
         self, tenant_id: str, request_id: str, memory_ids: Sequence[str], at: datetime

@@ -8,6 +8,7 @@ from typing import Any
 from storage import words
 from storage.protocol import Change, Filter, Hit, place_in_session
 from storage.sqlite.containment import contains
+from storage.sqlite.entities import named
 from storage.sqlite.rows import Row, as_moment, as_text, fits, remaining_confidence
 
 
@@ -29,7 +30,7 @@ def memory_row(change: Change, number: int) -> tuple[Any, ...]:
 
 def plain_hit(row: Sequence[Any], at: datetime) -> Hit:
     """Return a memory that was asked for by its id."""
-    return found_hit(row, at, None, 0, None, (), None, None)
+    return found_hit(row[:15], at, None, 0, None, (), None, None)
 
 
 def found_hit(
@@ -71,10 +72,13 @@ def row_fits(row: Sequence[Any], among: Filter) -> bool:
     """Tell whether a filter lets a memory through."""
     row_id, memory_id, layer, scope, kind, _, _, created_at, metadata = row[:9]
     confidence, decay_rate, confirmed_at = row[10:13]
+    entities = row[15]
     plain = Row(
         *(row_id, memory_id, layer, scope, kind, confidence, decay_rate, created_at),
         *(confirmed_at, None, 0, 0, ""),
     )
-    return fits(plain, among) and (
-        among.metadata is None or contains(json.loads(metadata), among.metadata)
+    return (
+        fits(plain, among)
+        and (among.metadata is None or contains(json.loads(metadata), among.metadata))
+        and (not among.entities or named(json.loads(entities), among.entities))
     )

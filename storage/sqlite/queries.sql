@@ -55,12 +55,22 @@ FROM json_each(?2) AS chosen CROSS JOIN memories
 WHERE memories.id = chosen.value AND tenant_id = ?1 AND NOT deleted
 
 -- name: memories_by_id
-SELECT {hit_columns}
+SELECT {hit_columns}, entities
 FROM memories
 WHERE tenant_id = ? AND memory_id IN (SELECT value FROM json_each(?)) AND NOT deleted
 
 -- name: metadata
 SELECT id, metadata FROM memories WHERE tenant_id = ? AND NOT deleted
+
+-- name: entities
+SELECT id, entities
+FROM memories INDEXED BY memories_entities
+WHERE tenant_id = ? AND entities <> '{}'
+
+-- name: related
+SELECT entities, id, layer, scope, kind, confidence, decay_rate, '', last_confirmed_at
+FROM memories INDEXED BY memories_entities
+WHERE tenant_id = ? AND entities <> '{}'
 
 -- name: refer
 UPDATE memories SET

@@ -53,7 +53,7 @@ def remaining_confidence(
 
 
 def fits(row: Row, among: Filter) -> bool:
-    """Tell whether a filter lets a memory through, as far as it is not about metadata."""
+    """Tell whether a filter lets a memory through, as far as a row can tell."""
     return (
         (among.layers is None or row.layer in among.layers)
         and (among.scope is None or row.scope == among.scope or row.shared)

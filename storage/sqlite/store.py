@@ -19,12 +19,14 @@ from storage.protocol import (
     Filter,
     Found,
     Hit,
+    Related,
     Sought,
     StoreUnavailableError,
     last_of_each_memory,
 )
 from storage.sqlite.containment import contains
 from storage.sqlite.database import connect, reading, writing
+from storage.sqlite.entities import having, related
 from storage.sqlite.full_text import Matches, Words
 from storage.sqlite.hits import found_hit, memory_row, plain_hit, row_fits
 from storage.sqlite.index import TenantIndex
@@ -67,6 +69,12 @@ class SqliteStore:
     async def get(self, tenant_id: str, memory_ids: Sequence[str], among: Filter) -> list[Hit]:
         """Return those of the tenant's memories that there are, in the order asked for."""
         return await self._run(lambda: self._get(tenant_id, memory_ids, among))
+
+    async def related(
+        self, tenant_id: str, parent: str, child: str, among: Filter
+    ) -> list[Related]:
+        """Return which entities under one key occur with which under another."""
+        return await self._run(lambda: self._related(tenant_id, parent, child, among))
 
     async def refer(
         self, tenant_id: str, request_id: str, memory_ids: Sequence[str], at: datetime
@@ -142,8 +150,7 @@ class SqliteStore:
         with reading(self._database):
             embedding = sought.embedding
             index = self._up_to_date(tenant_id, embedding.model if embedding else None)
-            having = None if among.metadata is None else self._containing(tenant_id, among.metadata)
-            visible = index.visible(among, having)
+            visible = index.visible(among, self._fitting(tenant_id, among))
             matches = self._words.match(tenant_id, sought.asked, index, visible)
             worded = matches.best(index, visible, sought.best)
             near = (
@@ -173,6 +180,11 @@ class SqliteStore:
         rows = self._select("memories_by_id", tenant_id, list(memory_ids))
         by_id = {row[1]: plain_hit(row, among.at) for row in rows if row_fits(row, among)}
         return [by_id[memory_id] for memory_id in dict.fromkeys(memory_ids) if memory_id in by_id]
+
+    def _related(self, tenant_id: str, parent: str, child: str, among: Filter) -> list[Related]:
+        with reading(self._database):
+            rows = self._database.execute(_SQL["related"], (tenant_id,))
+            return related(rows, parent, child, among, self._fitting(tenant_id, among))
 
     def _refer(
         self, tenant_id: str, request_id: str, memory_ids: Sequence[str], at: datetime
@@ -219,6 +231,17 @@ class SqliteStore:
 
     def _select(self, statement: str, tenant_id: str, ids: list[Any]) -> list[tuple[Any, ...]]:
         return self._database.execute(_SQL[statement], (tenant_id, json.dumps(ids))).fetchall()
+
+    def _fitting(self, tenant_id: str, among: Filter) -> set[int] | None:
+        """Return the rows that fit what the index does not know of, None if nothing is asked."""
+        fitting = None
+        if among.entities:
+            rows = self._database.execute(_SQL["entities"], (tenant_id,))
+            fitting = having(rows, among.entities)
+        if among.metadata is not None:
+            containing = self._containing(tenant_id, among.metadata)
+            fitting = containing if fitting is None else containing & fitting
+        return fitting
 
     def _containing(self, tenant_id: str, metadata: Mapping[str, Any]) -> set[int]:
         rows = self._database.execute(_SQL["metadata"], (tenant_id,))

@@ -50,7 +50,7 @@ async def test_only_the_large_are_indexed_and_the_search_can_use_it(store, empti
         find = _statement("find_terms", await store._partition(connection, "large"), 4)
         lines = await connection.fetch(
             f"EXPLAIN {find}",
-            *("large", NOON, None, None, 0.2, None, vector(*VECTORS[0]), MODEL),
+            *("large", NOON, None, None, 0.2, None, None, vector(*VECTORS[0]), MODEL),
             *([], 3, 0, True),
         )
     plan = "\n".join(line[0] for line in lines)
