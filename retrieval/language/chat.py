@@ -17,6 +17,8 @@ from retrieval.language.protocol import (
 _PATH = "/chat/completions"
 # Model servers run some tens of prompts at a time; what is beyond waits here, within its timeout.
 _CONNECTIONS = 64
+# uvicorn, under most model servers, closes idle connections after 5 s: be the first to.
+_KEPT_IDLE_S = 4.0
 # Thousands of times a sub-query's answer, and room for the thoughts some models send along.
 _LARGEST_BODY = 1024 * 1024
 # Enough of an error body to recognise the cause, little enough for one log line.
@@ -66,7 +68,11 @@ class ChatCompletions:
         self._client = httpx.AsyncClient(
             headers=headers,
             timeout=None,  # noqa: S113 - see above
-            limits=httpx.Limits(max_connections=None, max_keepalive_connections=connections),
+            limits=httpx.Limits(
+                max_connections=None,
+                max_keepalive_connections=connections,
+                keepalive_expiry=_KEPT_IDLE_S,
+            ),
             trust_env=False,
         )
 
