@@ -59,6 +59,30 @@ def test_only_what_a_token_allows_is_written_and_read(service):
     client.close()
 
 
+@pytest.mark.requirement("SE-17", "SE-1")
+def test_signals_for_another_tenant_are_refused(service):
+    client = Client(service.runtime["broker"])
+    client.dead_letters()
+    told = {"event_id": "e", "tenant_id": "acme", "session_id": "s", "request_id": "mine"}
+    signals = {"context.usage": {"memory_ids": ["momo"]}, "feedback": {"quality_score": 0.0}}
+    for topic, fields in signals.items():
+        client.publish(topic, told | fields, headers=bearing(tenant="umbrella"))
+        client.publish(topic, told | fields)
+        client.publish(topic, told | fields, headers=bearing())
+
+    def kept():
+        letters = [dict(letter.headers()) for letter in client.dead_letters()]
+        of = [(one["memstream-error-topic"], one["memstream-error-code"]) for one in letters]
+        return {
+            topic: [code for name, code in of if name == f"memory.{topic}".encode()]
+            for topic in signals
+        }
+
+    refused = {topic: [b"forbidden", b"unauthorized"] for topic in signals}
+    wait_for(lambda: kept() == refused, "a dead letter for each refusal")
+    client.close()
+
+
 @pytest.mark.requirement("SE-17")
 def test_without_keys_it_does_not_start(tmp_path):
     for command in ("up", "worker"):

@@ -1,0 +1,137 @@
+"""From outside: use is counted once, for the tenant's own memories, whatever is delivered twice."""
+
+import asyncio
+import re
+import time
+import uuid
+from pathlib import Path
+
+import httpx
+import pytest
+
+from storage import Counts
+from storage.postgres import PostgresStore
+from storage.sqlite import SqliteStore
+from tests.acceptance.service import Client, wait_for
+
+
+@pytest.fixture(autouse=True, scope="module")
+def _remembered(service):
+    client = Client(service.runtime["broker"])
+    for tenant in ("acme", "umbrella"):
+        client.remember(f"{tenant}-cat", "Her cat is called Momo", tenant=tenant)
+        client.search_until("cat", f"{tenant}-cat", tenant=tenant)
+    client.close()
+
+
+def counts(service, tenant, *memory_ids):
+    """Read the counts as they are in the database."""
+
+    async def read():
+        database = service.runtime["database"]
+        if "://" in database:
+            store = await PostgresStore.open(database, connections=1)
+        else:
+            store = await SqliteStore.open(Path(service.data_dir) / "memstream.db")
+        try:
+            return await store.counts(tenant, memory_ids)
+        finally:
+            await store.close()
+
+    return asyncio.run(read())
+
+
+def used(service, tenant, memory_id):
+    return counts(service, tenant, memory_id)[memory_id].use_count
+
+
+def metric(service, name):
+    text = httpx.get(f"{service.runtime['web']}/metrics").text
+    return float(re.search(rf"^{re.escape(name)} (\S+)$", text, re.MULTILINE)[1])
+
+
+def usage(*memory_ids, event_id=None, tenant="acme", **fields):
+    return {
+        "event_id": event_id or str(uuid.uuid4()),
+        "tenant_id": tenant,
+        "session_id": "s",
+        "request_id": "r",
+        "memory_ids": memory_ids,
+    } | fields
+
+
+@pytest.mark.requirement("SE-10", "SE-1")
+def test_only_a_tenants_own_memories_are_used_and_others_are_counted(service, client):
+    not_found = "memstream_memories_not_found_total"
+    before, missing = used(service, "acme", "acme-cat"), metric(service, not_found)
+    event = usage("acme-cat", "umbrella-cat", occurred_at="2026-11-16T12:00:00Z")
+    for _ in range(2):
+        client.publish("context.usage", event)
+    client.publish("context.usage", usage("acme-cat"))
+    wait_for(lambda: used(service, "acme", "acme-cat") == before + 2, "the uses to be counted")
+    theirs = counts(service, "umbrella", "umbrella-cat", "acme-cat")["umbrella-cat"]
+    assert theirs == Counts(theirs.reference_count, theirs.last_referenced_at)
+    wait_for(lambda: metric(service, not_found) == missing + 1, "the foreign id to be counted")
+    # Feedback on it is counted as well, and changes nothing either.
+    judged = {name: value for name, value in event.items() if name != "memory_ids"}
+    for memory_id in ("acme-cat", "umbrella-cat"):
+        client.publish("feedback", judged | {"memory_id": memory_id, "quality_score": 0.1})
+    wait_for(lambda: metric(service, not_found) == missing + 2, "the feedback to be looked at")
+    assert counts(service, "umbrella", "umbrella-cat") == {"umbrella-cat": theirs}
+    assert used(service, "acme", "acme-cat") == before + 2
+
+
+@pytest.mark.requirement("SE-10")
+def test_to_be_found_is_not_to_be_used(service, client):
+    before = counts(service, "umbrella", "umbrella-cat")["umbrella-cat"]
+    client.result(client.request("cat", tenant="umbrella"))
+
+    def found():
+        after = counts(service, "umbrella", "umbrella-cat")["umbrella-cat"]
+        return after.reference_count > before.reference_count and after
+
+    assert wait_for(found, "the reference to be counted").use_count == before.use_count
+
+
+@pytest.mark.requirement("SE-10")
+def test_the_command_line_tells_of_use_and_gives_feedback(service):
+    before = used(service, "umbrella", "umbrella-cat")
+    tenant = ("--tenant", "umbrella")
+    told = service.command("use", "r", "umbrella-cat", "acme-cat", *tenant)
+    assert told.stdout == "usage published\n"
+    judged = service.command("feedback", "r", "--quality", "0.9", *tenant, "--session", "s")
+    assert judged.stdout == "feedback published\n"
+    wait_for(lambda: used(service, "umbrella", "umbrella-cat") == before + 1, "the use")
+    for wrong in (("--quality", "2"), ("--quality", "0.5", "--session", "")):
+        refused = service.command("feedback", "r", *wrong, *tenant, check=False)
+        assert refused.returncode == 1
+        assert len(refused.stderr.strip().splitlines()) == 1
+
+
+@pytest.mark.requirement("SE-10")
+def test_what_cannot_be_read_is_a_dead_letter_and_the_rest_is_counted(service, client):
+    before, kept = used(service, "acme", "acme-cat"), len(client.dead_letters())
+    for topic in ("context.usage", "feedback"):
+        client.publish(topic, b'{"event_id": "broken"')
+    client.publish("context.usage", usage("acme-cat"))
+    wait_for(lambda: len(client.dead_letters()) == kept + 2, "the dead letters")
+    wait_for(lambda: used(service, "acme", "acme-cat") == before + 1, "the use")
+
+
+@pytest.mark.requirement("SE-10")
+def test_a_worker_killed_in_the_middle_counts_nothing_twice_and_loses_nothing(service, client):
+    before = used(service, "acme", "acme-cat")
+    events = [usage("acme-cat") for _ in range(300)]
+    for number, event in enumerate(events):
+        client.publish("context.usage", event)
+        if number == 150:
+            wait_for(lambda: used(service, "acme", "acme-cat") > before, "the first to be counted")
+            service.worker().kill()
+    wait_for(lambda: used(service, "acme", "acme-cat") >= before + 300, "all to be counted")
+    wait_for(service.ready, "the service to be ready again")
+    for event in events[:20]:
+        client.publish("context.usage", event)
+    client.publish("context.usage", usage("acme-cat"))
+    wait_for(lambda: used(service, "acme", "acme-cat") > before + 300, "the last to be counted")
+    time.sleep(1)  # Whatever was to come twice has come.
+    assert used(service, "acme", "acme-cat") == before + 301
