@@ -91,6 +91,11 @@ def visible(memory, asked):
     return effective_confidence(memory, asked.at) >= least
 
 
+def is_about(entities, named):
+    """Tell whether the entity under each key is one of those named for it."""
+    return all(key in entities and entities[key] in names for key, names in (named or {}).items())
+
+
 def cosine(memory, asked):
     if asked.vector is None or memory.vector is None:
         return None

@@ -66,13 +66,13 @@ def numbered(memories):
     return [replace(memory, memory_id=f"m{n}") for n, memory in enumerate(memories)]
 
 
-def written(memory, tenant):
+def written(memory, tenant, **other):
     path = memory.dated and f"notes/{memory.dated.date().isoformat()}.md"
     names = ("created_at", "layer", "scope", "kind", "importance", "confidence", "decay_rate")
     fields = {name: getattr(memory, name) for name in names}
     return change(
         *(memory.memory_id, memory.content),
-        **{"to": memory.vector, "tenant": tenant, "source_path": path} | fields,
+        **{"to": memory.vector, "tenant": tenant, "source_path": path} | fields | other,
     )
 
 

@@ -53,6 +53,7 @@ UPSERT = st.fixed_dictionaries(
         "session_id": FEW([None, "s", "s", "s", "t"]),
         "position": FEW([None, 0, 1, 1, 2, 3]),
         "metadata": FEW([None, {"team": "api"}, {"team": "web", "tags": ["x"]}]),
+        "entities": FEW([None, {"org": "one"}, {"org": "one", "team": "é"}, {"team": "%"}]),
         "source_path": FEW([None, None, "2026-10-17.md", "notes/2026-11-16.md", "MEMORY.md"]),
         "created_at": HOURS.map(lambda hours: NOON - timedelta(hours=hours)),
     }
@@ -74,6 +75,7 @@ FILTERS = st.builds(
     scope=FEW([None, None, None, "global", "health", "%"]),
     min_confidence=FEW([0.2, 0.0, 0.45]),
     metadata=FEW([None, None, None, {"team": "api"}, {"tags": ["x"]}, {}]),
+    entities=FEW([None, None, None, {"org": ["one"]}, {"team": ["é", "%"]}, {"org": []}, {}]),
 )
 SOUGHT = st.builds(
     Sought,
