@@ -30,6 +30,8 @@ SERVICE_SETTINGS = {
     # Filters are applied while an index is scanned, until enough pass them.
     "hnsw.iterative_scan": "relaxed_order",
     "hnsw.max_scan_tuples": "1000000",
+    # Some 240 bytes for each that is looked at; with one work_mem it would give up after 17,000.
+    "hnsw.scan_mem_multiplier": "64",
     # Statements are written in the order in which they are best carried out; where an index gives
     # the order, sorting is never cheaper, though a planner that knows no vectors thinks so …
     "join_collapse_limit": "1",

@@ -80,6 +80,32 @@ async def test_no_tenant_loses_what_it_would_find_to_the_size_of_another(emptied
     await store.close()
 
 
+@pytest.mark.requirement("SE-9", "RX-2")
+@pytest.mark.parametrize(
+    "filters", [{"entities": {"team": ["rare"]}}, {"metadata": {"k": 1}}, {"layers": ["team"]}]
+)
+async def test_the_few_that_pass_a_filter_are_all_found_however_many_do_not(
+    emptied_postgres, filters
+):
+    store = await PostgresStore.open(emptied_postgres, connections=1, exact_up_to=100)
+    rare = {"entities": {"team": "rare"}, "metadata": {"k": 1}, "layer": "team"}
+    rows = _directions(np.random.default_rng(7), 2_000)
+    await store.apply(
+        [
+            change(f"m{n}", "cat", to=row, **(rare if n % 200 == 0 else {}))
+            for n, row in enumerate(rows)
+        ]
+    )
+    # As little as a server may give: what is looked at then takes more, as more would of more.
+    async with store._pool.acquire() as connection:
+        await connection.execute("SET work_mem = '64kB'")
+    sought = Sought(Asked(()), embedding(rows[1]), best=100)
+    assert len((await store.find("acme", sought, Filter(at=NOON))).hits) == 100
+    found = await store.find("acme", sought, Filter(at=NOON, **filters))
+    await store.close()
+    assert {hit.memory_id for hit in found.hits} == {f"m{n}" for n in range(0, 2_000, 200)}
+
+
 def _directions(random, count):
     rows = random.normal(size=(count, 32))
     return rows / np.linalg.norm(rows, axis=1, keepdims=True)
