@@ -176,8 +176,18 @@ class Store(Protocol):
     async def find(self, tenant_id: str, sought: Sought, among: Filter) -> Found:
         """Return those of the tenant's memories that may answer the query, in one round trip."""
 
-    async def get(self, tenant_id: str, memory_ids: Sequence[str], among: Filter) -> list[Hit]:
-        """Return those of the tenant's memories that there are, in the order asked for."""
+    async def get(
+        self,
+        tenant_id: str,
+        memory_ids: Sequence[str],
+        among: Filter,
+        *,
+        embedding: Embedding | None = None,
+    ) -> list[Hit]:
+        """Return those of the tenant's memories that there are, in the order asked for.
+
+        With an embedding each has the similarity that find would tell, in one round trip.
+        """
 
     async def related(
         self, tenant_id: str, parent: str, child: str, among: Filter

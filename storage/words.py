@@ -60,6 +60,11 @@ def terms(text: str) -> list[str]:
     return [_stem(word) for word in _WORD.findall(folded(text))]
 
 
+def telling(text: str) -> list[str]:
+    """Return the distinct stems of a text that are not stop words, in order."""
+    return [stem for stem in dict.fromkeys(terms(text)) if stem not in _stop_stems()]
+
+
 def title(content: str) -> list[str]:
     """Return the stems before the first colon near the start: of a title or a speaker's name."""
     before, colon, _ = content[:TITLE_WITHIN].partition(":")
@@ -69,13 +74,12 @@ def title(content: str) -> list[str]:
 def asked(query: str) -> Asked:
     """Return what to look for to answer a query: its stop words only if it has no others."""
     plain = folded(query)
-    stems = list(dict.fromkeys(terms(query)))
-    telling = [stem for stem in stems if stem not in _stop_stems()] or stems
+    stems = telling(query) or list(dict.fromkeys(terms(query)))
     runs = _UNSPACED.findall(plain)
     words = _WORD.findall(_UNSPACED.sub(" ", plain))
     long = [word for word in words if len(word) >= LEAST_PART]
     return Asked(
-        terms=() if runs else tuple(telling[:MAX_TERMS]),
+        terms=() if runs else tuple(stems[:MAX_TERMS]),
         parts=_distinct([*runs, *words]) if runs else (),
         scraps=_distinct([*runs, *long]),
     )

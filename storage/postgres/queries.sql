@@ -272,11 +272,12 @@ matched AS MATERIALIZED (
 -- name: get
 SELECT
     memory_id, layer, scope, kind, content, source_path, created_at, metadata, importance,
-    {remaining_confidence} AS confidence, last_referenced_at
+    {remaining_confidence} AS confidence, last_referenced_at,
+    CASE WHEN embedding_model = $9 THEN {similarity} END AS similarity
 FROM memories
 WHERE {visible}
-    AND memory_id = ANY ($8::text[])
-ORDER BY array_position($8::text[], memory_id)
+    AND memory_id = ANY ($10::text[])
+ORDER BY array_position($10::text[], memory_id)
 
 -- name: related
 -- Only memories with a member in their entities are in the index that has the same condition.

@@ -14,7 +14,7 @@ from storage.overrides import read_overrides, split_changes
 from storage.postgres.connect import PASSING, open_pool, unreachable
 from storage.postgres.find import filter_parameters, find
 from storage.postgres.write import apply_to_tenant, unseen, use_of_tenant
-from storage.protocol import MAX_RELATED, Change, Filter, Found, Hit, Related, Sought
+from storage.protocol import MAX_RELATED, Change, Embedding, Filter, Found, Hit, Related, Sought
 from storage.statements import statements
 
 _SQL = statements("storage.postgres")
@@ -66,13 +66,19 @@ class PostgresStore:
         self._note_size(tenant_id, found.memories)
         return found
 
-    async def get(self, tenant_id: str, memory_ids: Sequence[str], among: Filter) -> list[Hit]:
+    async def get(
+        self,
+        tenant_id: str,
+        memory_ids: Sequence[str],
+        among: Filter,
+        *,
+        embedding: Embedding | None = None,
+    ) -> list[Hit]:
         """Return those of the tenant's memories that there are, in the order asked for."""
+        vector, model = (embedding.vector, embedding.model) if embedding else (None, None)
+        parameters = (*filter_parameters(tenant_id, among), vector, model, list(memory_ids))
         async with self._tenant(tenant_id) as connection:
-            rows = await connection.fetch(
-                _SQL["get"], *filter_parameters(tenant_id, among), list(memory_ids)
-            )
-        return [Hit(*row) for row in rows]
+            return list(starmap(Hit, await connection.fetch(_SQL["get"], *parameters)))
 
     async def related(
         self, tenant_id: str, parent: str, child: str, among: Filter

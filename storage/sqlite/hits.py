@@ -28,9 +28,9 @@ def memory_row(change: Change, number: int) -> tuple[Any, ...]:
     )
 
 
-def plain_hit(row: Sequence[Any], at: datetime) -> Hit:
+def plain_hit(row: Sequence[Any], at: datetime, similarity: float | None) -> Hit:
     """Return a memory that was asked for by its id."""
-    return found_hit(row[:15], at, None, 0, None, (), None, None)
+    return found_hit(row[:15], at, similarity, 0, None, (), None, None)
 
 
 def found_hit(

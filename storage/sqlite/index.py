@@ -89,6 +89,15 @@ class TenantIndex:
         }
         return self.best(scores, limit)
 
+    def similarities(self, query: Any, row_ids: Collection[int]) -> dict[int, float | None]:
+        """Return the cosine of the query to the vector of each row, if it has one."""
+        places = list(self.places(row_ids))
+        similarities = self.matrix.similarities(query, places)
+        return {
+            self.rows[place].row_id: similarity
+            for place, similarity in zip(places, similarities, strict=True)
+        }
+
     def neighbour(self, place: int, step: int, visible: Sequence[bool]) -> int | None:
         """Return the next visible place before (step −1) or after (step 1) in the same session."""
         row = self.rows[place]

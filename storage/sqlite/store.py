@@ -16,6 +16,7 @@ from storage.counts import Counts, Use
 from storage.overrides import read_overrides, split_changes
 from storage.protocol import (
     Change,
+    Embedding,
     Filter,
     Found,
     Hit,
@@ -66,9 +67,16 @@ class SqliteStore:
         """Return those of the tenant's memories that may answer the query."""
         return await self._run(lambda: self._find(tenant_id, sought, among))
 
-    async def get(self, tenant_id: str, memory_ids: Sequence[str], among: Filter) -> list[Hit]:
+    async def get(
+        self,
+        tenant_id: str,
+        memory_ids: Sequence[str],
+        among: Filter,
+        *,
+        embedding: Embedding | None = None,
+    ) -> list[Hit]:
         """Return those of the tenant's memories that there are, in the order asked for."""
-        return await self._run(lambda: self._get(tenant_id, memory_ids, among))
+        return await self._run(lambda: self._get(tenant_id, memory_ids, among, embedding))
 
     async def related(
         self, tenant_id: str, parent: str, child: str, among: Filter
@@ -176,9 +184,21 @@ class SqliteStore:
         rows = self._select("memories_by_row", tenant_id, list(known))
         return [found_hit(row, among.at, *known[row[0]]) for row in rows]
 
-    def _get(self, tenant_id: str, memory_ids: Sequence[str], among: Filter) -> list[Hit]:
-        rows = self._select("memories_by_id", tenant_id, list(memory_ids))
-        by_id = {row[1]: plain_hit(row, among.at) for row in rows if row_fits(row, among)}
+    def _get(
+        self,
+        tenant_id: str,
+        memory_ids: Sequence[str],
+        among: Filter,
+        embedding: Embedding | None,
+    ) -> list[Hit]:
+        similarities: Mapping[int, float | None] = {}
+        with reading(self._database):
+            selected = self._select("memories_by_id", tenant_id, list(memory_ids))
+            rows = [row for row in selected if row_fits(row, among)]
+            if embedding and rows:
+                index = self._up_to_date(tenant_id, embedding.model)
+                similarities = index.similarities(embedding.vector, [row[0] for row in rows])
+        by_id = {row[1]: plain_hit(row, among.at, similarities.get(row[0])) for row in rows}
         return [by_id[memory_id] for memory_id in dict.fromkeys(memory_ids) if memory_id in by_id]
 
     def _related(self, tenant_id: str, parent: str, child: str, among: Filter) -> list[Related]:

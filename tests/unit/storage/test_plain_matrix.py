@@ -132,7 +132,12 @@ async def main():
     for query, vector, best, scope in given["queries"]:
         embedding = vector and Embedding("m", kind("f", vector))
         sought = Sought(words.asked(query), embedding, best, around=20)
-        found = await store.find("acme", sought, Filter(NOON, scope=scope))
+        among = Filter(NOON, scope=scope)
+        found = await store.find("acme", sought, among)
+        names = [hit.memory_id for hit in found.hits]
+        got = await store.get("acme", names, among, embedding=embedding)
+        cosines = [hit.similarity for hit in found.hits]
+        assert [hit.similarity for hit in got] == cosines, (query, vector, cosines)
         hits = [
             [hit.memory_id, hit.similarity, list(hit.counts), hit.previous, hit.likeness]
             for hit in found.hits
@@ -160,7 +165,7 @@ def run_script(how, path, given):
     return json.loads(done.stdout)
 
 
-@pytest.mark.requirement("SE-13")
+@pytest.mark.requirement("SE-5", "SE-13")
 def test_a_process_without_numpy_finds_the_same(tmp_path):
     texts = ["cats run", "the dog", "東京都 cat", "run run run", "nothing", "!!!"]
     memories = []
