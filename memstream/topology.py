@@ -12,7 +12,12 @@ from topics import Topic, TopicNames
 
 LARGE_BYTES = 8 * 1024 * 1024
 """For what memstream writes that can be larger than what it reads: a hundred long memories in one
-result, or a dead letter, which is the original plus headers."""
+result, or an original with more headers than it came with."""
+
+_LARGE = (
+    *(Topic.SEARCH_RESULTS, Topic.CONTEXT_ASSEMBLED, Topic.DEAD_LETTERS),
+    *(Topic.DECOMPOSITIONS, Topic.DECISIONS),
+)
 
 MAX_REPLICAS = 3
 """With three copies one broker can be away and another fail; more only cost."""
@@ -75,7 +80,7 @@ async def topic_states(broker: str, names: TopicNames) -> list[TopicState]:
 
 def _new_topic(names: TopicNames, topic: Topic, partitions: int, replicas: int) -> Any:
     config: dict[str, str] = {"cleanup.policy": topic.value.cleanup}
-    if topic in (Topic.SEARCH_RESULTS, Topic.CONTEXT_ASSEMBLED, Topic.DEAD_LETTERS):
+    if topic in _LARGE:
         config["max.message.bytes"] = str(LARGE_BYTES)
     return NewTopic(
         names.name(topic), topic.value.partitions(partitions), replicas, topic_configs=config

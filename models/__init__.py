@@ -14,7 +14,14 @@ from models.tenants import (
     ScopeWeights,
     TenantOverrides,
 )
-from models.trajectories import Action, ComplexitySignals, Outcome, Shown, Trajectory
+from models.trajectories import (
+    Action,
+    ComplexitySignals,
+    Decision,
+    Outcome,
+    Shown,
+    Trajectory,
+)
 
 __all__ = [
     "GLOBAL_SCOPE",
@@ -24,6 +31,7 @@ __all__ = [
     "ContextAssembled",
     "ContextRequest",
     "ContextUsage",
+    "Decision",
     "ErrorCode",
     "ErrorInfo",
     "Feedback",

@@ -30,7 +30,7 @@ class Action(Record):
     """One step of a search."""
 
     kind: Identifier
-    """What was done, such as SearchLayer or Aggregate."""
+    """What was done: Route, Reason, or one of the actions of a decomposition."""
     params: dict[str, JsonValue]
     """What it was done with."""
     depth: Count
@@ -71,8 +71,8 @@ class Outcome(Record):
     """The query as reworded, if it was."""
 
 
-class Trajectory(Record):
-    """A labelled search; the stream of these alone can rebuild every policy."""
+class Course(Record):
+    """How a search was carried out."""
 
     trajectory_id: Identifier
     """Tells this trajectory from every other."""
@@ -82,8 +82,6 @@ class Trajectory(Record):
     """The tenant of the search."""
     session_id: Identifier
     """The session of the search."""
-    revision: Count
-    """Which labelling this is: a late signal labels anew, one higher."""
     query: OptionalQuery
     """What was looked for; empty for a get."""
     complexity_score: UnitInterval
@@ -96,12 +94,6 @@ class Trajectory(Record):
     """What was done, in order."""
     shown: Annotated[tuple[Shown, ...], Field(strict=False)]
     """What was returned, best first."""
-    outcome: Outcome
-    """What came of it."""
-    reward: Annotated[float, Field(ge=-1, le=1)]
-    """How well it went."""
-    trainable: bool
-    """Whether learning may learn from it."""
     tokens_used: Count
     """Tokens of language models it cost."""
     max_depth: Count
@@ -116,5 +108,27 @@ class Trajectory(Record):
     """When the search began."""
     completed_at: Moment
     """When its result was ready."""
+
+
+class Decision(Course):
+    """A search as it was decided, for those who join it with what came of it."""
+
+    succeeded: bool
+    """Whether the search was served, if only by what was found before something failed."""
+    seed: Count
+    """What every choice left to chance was drawn from."""
+
+
+class Trajectory(Course):
+    """A labelled search; the stream of these alone can rebuild every policy."""
+
+    revision: Count
+    """Which labelling this is: a late signal labels anew, one higher."""
+    outcome: Outcome
+    """What came of it."""
+    reward: Annotated[float, Field(ge=-1, le=1)]
+    """How well it went."""
+    trainable: bool
+    """Whether learning may learn from it."""
     labelled_at: Moment
     """When its outcome was decided."""

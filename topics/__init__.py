@@ -4,9 +4,10 @@ from topics.codec import MAX_VALUE_BYTES, decode, encode
 from topics.faults import DecodeError, RefusedError, SalvagedIds
 from topics.headers import Header, Headers, RawHeaders, dead_letter_headers
 from topics.keys import check_key, event_key, tenant_key
-from topics.names import DEFAULT_PREFIX, PARTITIONS, Topic, TopicNames, TopicSpec
+from topics.names import CONTRACT, DEFAULT_PREFIX, PARTITIONS, Topic, TopicNames, TopicSpec
 
 __all__ = [
+    "CONTRACT",
     "DEFAULT_PREFIX",
     "MAX_VALUE_BYTES",
     "PARTITIONS",

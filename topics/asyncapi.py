@@ -4,7 +4,7 @@ from inspect import cleandoc
 from typing import Any, Final
 
 from topics.asyncapi_headers import CORRELATION_ID, DEAD_LETTER_HEADERS, EVENT_HEADERS
-from topics.names import PARTITIONS, KeyRule, Topic, TopicNames, TopicSpec
+from topics.names import CONTRACT, PARTITIONS, KeyRule, Topic, TopicNames, TopicSpec
 from topics.schemas import schema_file
 
 # Of the contract, not of the program: it changes when what travels on the topics changes.
@@ -44,9 +44,9 @@ def asyncapi(names: TopicNames | None = None) -> Node:
         "info": _info(),
         "defaultContentType": "application/json",
         "servers": {"broker": _server()},
-        "channels": {_id(topic): _channel(topic, prefixed) for topic in Topic},
-        "operations": {name: node for topic in Topic for name, node in _operations(topic)},
-        "components": {"messages": {_carried(topic): _message(topic.value) for topic in Topic}},
+        "channels": {_id(topic): _channel(topic, prefixed) for topic in CONTRACT},
+        "operations": {name: node for topic in CONTRACT for name, node in _operations(topic)},
+        "components": {"messages": {_carried(topic): _message(topic.value) for topic in CONTRACT}},
     }
 
 

@@ -2,12 +2,20 @@
 
 from collections.abc import Callable
 from datetime import datetime
-from typing import Annotated, Final
+from typing import Annotated, Final, TypeVar
 
 import jwt
 from pydantic import Field, ValidationError
 
-from models import LAYER_PRECEDENCE, Item, Layer, Record, SearchRequest, Signal
+from models import (
+    LAYER_PRECEDENCE,
+    ContextRequest,
+    Item,
+    Layer,
+    Record,
+    SearchRequest,
+    Signal,
+)
 from models.identifiers import Identifier
 from topics.faults import RefusedError
 from topics.headers import Headers
@@ -17,6 +25,8 @@ SKEW_S: Final = 30.0
 """How far the clocks of who signs and who checks may be apart."""
 
 MAX_TOKEN_CHARACTERS: Final = 16 * 1024
+
+Q = TypeVar("Q", SearchRequest, ContextRequest)
 
 CROSS_TENANT_READ: Final = "cross_tenant_read"
 """The role that may search another tenant's memories, which is audited; it never writes."""
@@ -77,7 +87,7 @@ class Tokens:
             raise _unauthorized("the token is not valid yet")
 
 
-def allow_request(claims: Claims, request: SearchRequest) -> SearchRequest:
+def allow_request(claims: Claims, request: Q) -> Q:
     """Return the request within the layers of the token; raise RefusedError if it goes beyond."""
     if CROSS_TENANT_READ not in claims.roles:
         _check_tenant(claims, request.tenant_id)
@@ -86,7 +96,7 @@ def allow_request(claims: Claims, request: SearchRequest) -> SearchRequest:
         return request
     if not claims.layers:
         raise _forbidden("layers: the token allows none")
-    if request.strategy == "exhaustive":
+    if isinstance(request, SearchRequest) and request.strategy == "exhaustive":
         # It looks in all layers, whatever the request names; here, in all that are allowed.
         return request.model_copy(
             update={"strategy": None, "mode": "hybrid", "layers": claims.layers}

@@ -17,7 +17,8 @@ REDACTED: Final = b"redacted"
 _BEARER: Final = re.compile(r"bearer +(\S+) *", re.IGNORECASE)
 
 
-def _pairs(raw: RawHeaders) -> tuple[Header, ...]:
+def pairs(raw: RawHeaders) -> tuple[Header, ...]:
+    """Return headers as pairs, however a Kafka client gives them."""
     if raw is None:
         return ()
     return tuple(raw.items()) if isinstance(raw, Mapping) else tuple(raw)
@@ -53,7 +54,7 @@ class Headers:
     @classmethod
     def parse(cls, raw: RawHeaders) -> Self:
         """Read headers as a Kafka client gives them: pairs, a mapping, or nothing."""
-        original = _pairs(raw)
+        original = pairs(raw)
         values = {name.lower(): value for name, value in original}
         return cls(
             token=_token(_text(values.get("authorization"))),
@@ -75,6 +76,15 @@ class Headers:
         if self.traceparent is not None:
             passed_on.append(("traceparent", self.traceparent.encode()))
         return passed_on
+
+    def on_behalf(self) -> list[Header]:
+        """Headers of what memstream tells in the caller's name: its trace, and its token."""
+        told: list[Header] = []
+        if self.token is not None:
+            told.append(("authorization", f"Bearer {self.token}".encode()))
+        if self.traceparent is not None:
+            told.append(("traceparent", self.traceparent.encode()))
+        return told
 
 
 def _shortened(message: str) -> bytes:
@@ -101,7 +111,7 @@ def dead_letter_headers(
     kept = [
         # Whoever reads dead letters must not be able to act as who sent them.
         (name, REDACTED if name.lower() == "authorization" else value)
-        for name, value in _pairs(raw)
+        for name, value in pairs(raw)
         if not name.startswith(ERROR_PREFIX)
     ]
     return [

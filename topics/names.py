@@ -8,6 +8,7 @@ from models import (
     ContextAssembled,
     ContextRequest,
     ContextUsage,
+    Decision,
     Feedback,
     Item,
     QueryRefinement,
@@ -40,6 +41,8 @@ class TopicSpec:
     key: KeyRule = "tenant/session"
     cleanup: Cleanup = "delete"
     partitioned: bool = True
+    internal: bool = False
+    """Between memstream's own agents: nobody else may rely on it, and it is in no document."""
 
     def partitions(self, setting: int = PARTITIONS) -> int:
         """Count of partitions to create the topic with, given the configured one."""
@@ -47,7 +50,7 @@ class TopicSpec:
 
 
 class Topic(Enum):
-    """Every topic of the contract."""
+    """Every topic: those of the contract, and those between memstream's own agents."""
 
     SEARCH_REQUESTS = TopicSpec("search.requests", SearchRequest, "services")
     SEARCH_RESULTS = TopicSpec("search.results", SearchResult, "memstream")
@@ -67,6 +70,14 @@ class Topic(Enum):
     # Whatever bytes could not be read, under the key they came with; in one partition, so that they
     # are listed and replayed in the order in which they failed.
     DEAD_LETTERS = TopicSpec("dead-letters", None, "memstream", key="original", partitioned=False)
+    # Requests to take apart, as they came: a slow one must not hold up the others of its partition.
+    DECOMPOSITIONS = TopicSpec("internal.decompositions", None, "memstream", internal=True)
+    # How each search was carried out, for the join with what came of it.
+    DECISIONS = TopicSpec("internal.decisions", Decision, "memstream", internal=True)
+
+
+CONTRACT: Final = tuple(topic for topic in Topic if not topic.value.internal)
+"""The topics that other programs may rely on."""
 
 
 @dataclass(frozen=True, slots=True)

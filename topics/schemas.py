@@ -3,7 +3,7 @@
 from typing import Any, Final
 
 from models import Record
-from topics.names import Topic, TopicSpec
+from topics.names import CONTRACT, TopicSpec
 
 DIALECT: Final = "https://json-schema.org/draft/2020-12/schema"
 
@@ -28,6 +28,6 @@ def message_schemas() -> dict[str, JsonSchema]:
     """Every schema by the name of its file; dead letters may be anything and have none."""
     return {
         schema_file(topic.value): message_schema(topic.value.carries, topic.value)
-        for topic in Topic
+        for topic in CONTRACT
         if topic.value.carries is not None
     }

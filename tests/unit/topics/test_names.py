@@ -2,7 +2,7 @@
 
 import pytest
 
-from topics import PARTITIONS, Topic, TopicNames, event_key, tenant_key
+from topics import CONTRACT, PARTITIONS, Topic, TopicNames, event_key, tenant_key
 
 NAMES = [
     "memory.search.requests",
@@ -21,7 +21,7 @@ NAMES = [
 
 
 def test_the_names_are_those_of_the_contract():
-    assert [TopicNames().name(topic) for topic in Topic] == NAMES
+    assert [TopicNames().name(topic) for topic in CONTRACT] == NAMES
 
 
 def test_the_prefix_is_configurable():
@@ -32,8 +32,8 @@ def test_the_prefix_is_configurable():
 
 
 def test_the_last_three_have_keys_of_their_own():
-    by_session = [topic for topic in Topic if topic.value.key == "tenant/session"]
-    assert by_session == list(Topic)[:9]
+    by_session = [topic for topic in CONTRACT if topic.value.key == "tenant/session"]
+    assert by_session == list(CONTRACT[:9])
     assert Topic.TRAJECTORIES.value.key == Topic.POLICIES.value.key == "tenant"
     assert Topic.DEAD_LETTERS.value.key == "original"
 
