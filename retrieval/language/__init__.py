@@ -12,6 +12,7 @@ from retrieval.language.protocol import (
     LanguageModelOpenError,
     LanguageModelTimeoutError,
 )
+from retrieval.language.replies import ask, read_reply
 
 __all__ = [
     "AnswerCache",
@@ -24,4 +25,6 @@ __all__ = [
     "LanguageModelNonsenseError",
     "LanguageModelOpenError",
     "LanguageModelTimeoutError",
+    "ask",
+    "read_reply",
 ]

@@ -7,6 +7,7 @@ import httpx
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from retrieval.language.protocol import (
+    Check,
     Completion,
     LanguageModelError,
     LanguageModelFailedError,
@@ -77,7 +78,14 @@ class ChatCompletions:
         )
 
     async def complete(
-        self, model: str, system: str, user: str, *, timeout_s: float, max_tokens: int
+        self,
+        model: str,
+        system: str,
+        user: str,
+        *,
+        timeout_s: float,
+        max_tokens: int,
+        check: Check | None = None,
     ) -> Completion:
         """Return the endpoint's answer; one that is not whole after ``timeout_s`` is none."""
         body = {
@@ -100,7 +108,14 @@ class ChatCompletions:
         except httpx.RequestError as error:
             reason = f"cannot be reached: {type(error).__name__} {error}".rstrip()
             raise LanguageModelFailedError(f"{self._shown()} {reason}.") from error
-        return self._read(content)
+        completion = self._read(content)
+        if check is not None:
+            try:
+                check(completion.text)
+            except LanguageModelNonsenseError as error:
+                error.tokens = completion.tokens
+                raise
+        return completion
 
     async def close(self) -> None:
         """Close the connections."""

@@ -1,7 +1,7 @@
 """A language model behind a breaker, with its calls counted and timed."""
 
 from retrieval.language.breaker import CircuitBreaker
-from retrieval.language.protocol import Completion, LanguageModel, LanguageModelError
+from retrieval.language.protocol import Check, Completion, LanguageModel, LanguageModelError
 from retrieval.metrics import LANGUAGE_MODEL_CALLS, LANGUAGE_MODEL_SECONDS
 
 
@@ -13,13 +13,20 @@ class GuardedModel:
         self._breaker = breaker
 
     async def complete(
-        self, model: str, system: str, user: str, *, timeout_s: float, max_tokens: int
+        self,
+        model: str,
+        system: str,
+        user: str,
+        *,
+        timeout_s: float,
+        max_tokens: int,
+        check: Check | None = None,
     ) -> Completion:
         """Return the answer of the model inside, or raise its error, or LanguageModelOpenError."""
         try:
             with self._breaker.call(), LANGUAGE_MODEL_SECONDS.time():
                 completion = await self._inner.complete(
-                    model, system, user, timeout_s=timeout_s, max_tokens=max_tokens
+                    model, system, user, timeout_s=timeout_s, max_tokens=max_tokens, check=check
                 )
         except Exception as error:
             outcome = error.outcome if isinstance(error, LanguageModelError) else "failed"
