@@ -1,13 +1,13 @@
 """How what was found by meaning and by words becomes one list, every score in [0, 1]."""
 
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 from typing import NamedTuple
 
 from models.tenants import FusionWeights
 from retrieval.dated import freshness
-from retrieval.ranking import Evidence, features, first_and_ties, rank
+from retrieval.ranking import FEATURES, Column, Evidence, features, first_and_ties, rank
 from storage import Hit
 
 RANK_OFFSET = 60
@@ -17,11 +17,23 @@ LEAST_FRESHNESS = 1e-300
 """A file of the Middle Ages has no logarithm of its freshness left."""
 
 
+class Weighed(NamedTuple):
+    """What a ranker knew of a hit."""
+
+    names: Sequence[str]
+    values: Column
+
+    def by_name(self) -> dict[str, float]:
+        """Return the values under their names."""
+        return dict(zip(self.names, self.values.tolist(), strict=True))
+
+
 class Scored(NamedTuple):
-    """A hit and its score."""
+    """A hit and its score, and what a learned ranker knew of it if one gave the score."""
 
     hit: Hit
     score: float
+    weighed: Weighed | None = None
 
 
 def in_order(scored: Iterable[Scored]) -> list[Scored]:
@@ -33,7 +45,9 @@ def in_order(scored: Iterable[Scored]) -> list[Scored]:
 
 def faded(scored: Iterable[Scored], at: datetime) -> list[Scored]:
     """Return hits in order once those of dated files have lost what their age takes."""
-    return in_order(Scored(hit, score * freshness(hit.source_path, at)) for hit, score in scored)
+    return in_order(
+        one._replace(score=one.score * freshness(one.hit.source_path, at)) for one in scored
+    )
 
 
 def by_meaning(evidence: Evidence) -> list[Scored]:
@@ -91,18 +105,29 @@ def by_recipe(
     """Return the learned order, or its beginning, scored by rank on the scale of rank fusion."""
     if not evidence.hits:
         return []
-    odds = rank(features(evidence, query, best), weights)
+    rows = features(evidence, query, best)
+    odds = rank(rows, weights)
     # The ranker's scores are logarithms of odds: fading divides the odds.
     for place, hit in enumerate(evidence.hits):
         if hit.source_path is not None:
-            odds[place] += _log_freshness(hit, at)
+            odds[place] += log_freshness(hit, at)
     places = range(len(odds)) if limit is None else first_and_ties(odds, limit)
-    ordered = in_order(Scored(evidence.hits[place], float(odds[place])) for place in places)
+    return by_place(
+        in_order(
+            Scored(evidence.hits[place], float(odds[place]), Weighed(FEATURES, rows[place]))
+            for place in places
+        )
+    )
+
+
+def by_place(ordered: Iterable[Scored]) -> list[Scored]:
+    """Return hits scored by their place alone, on the scale of rank fusion."""
     return [
-        Scored(one.hit, (RANK_OFFSET + 1) / (RANK_OFFSET + place))
+        one._replace(score=(RANK_OFFSET + 1) / (RANK_OFFSET + place))
         for place, one in enumerate(ordered, start=1)
     ]
 
 
-def _log_freshness(hit: Hit, at: datetime) -> float:
+def log_freshness(hit: Hit, at: datetime) -> float:
+    """Return what the age of a dated file takes from the logarithm of a hit's odds."""
     return math.log(max(freshness(hit.source_path, at), LEAST_FRESHNESS))

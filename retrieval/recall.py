@@ -22,15 +22,14 @@ def composite(scored: Sequence[Scored], weights: ScopeWeights, at: datetime) -> 
     """Return hits by the weighted mean of what speaks for them."""
     total = weights.relevance + weights.importance + weights.recency + weights.confidence
     return in_order(
-        Scored(
-            hit,
-            (
-                weights.relevance * relevance
-                + weights.importance * (hit.importance / MOST_IMPORTANT)
-                + weights.recency * recency(hit, at)
-                + weights.confidence * hit.confidence
+        one._replace(
+            score=(
+                weights.relevance * one.score
+                + weights.importance * (one.hit.importance / MOST_IMPORTANT)
+                + weights.recency * recency(one.hit, at)
+                + weights.confidence * one.hit.confidence
             )
-            / total,
+            / total
         )
-        for hit, relevance in scored
+        for one in scored
     )

@@ -1,19 +1,20 @@
-"""Answers search requests from the store."""
+"""Standard search: one look at the store, ranked."""
 
 import time
 from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
 
-from models import ScoredMemory, SearchRequest, SearchResult
+from models import InForce, ScoredMemory, SearchRequest, SearchResult
 from models.memories import LAYER_PRECEDENCE
 from models.tenants import TenantOverrides
 from retrieval.embedding import Embedder
+from retrieval.finding import Finder, Wanted
 from retrieval.fusion import Scored, by_meaning, by_ranks, by_recipe, by_weights, by_words, faded
 from retrieval.plan import Plan, plan
-from retrieval.ranking import PRIOR, Evidence
+from retrieval.ranking import PRIOR
 from retrieval.recall import composite
 from retrieval.tenants import TenantSettings
-from storage import Asked, Embedding, Filter, Hit, Sought, Store, words
+from storage import Asked, Filter, Store, words
 from storage.protocol import FADED_CONFIDENCE
 
 
@@ -27,67 +28,55 @@ class Search:
         clock: Callable[[], datetime],
         monotonic: Callable[[], float] = time.monotonic,
         weights: Mapping[str, float] = PRIOR,
+        service: InForce | None = None,
     ) -> None:
         self._store = store
-        self._embedder = embedder
-        self._clock = clock
-        self._tenants = TenantSettings(store, monotonic)
-        self._weights = weights
+        self.finder = Finder(store, embedder)
+        self.clock = clock
+        self.tenants = TenantSettings(store, monotonic, service)
+        self.weights = weights
 
     async def answer(self, request: SearchRequest) -> SearchResult:
         """Return what the tenant's memories say to the request."""
-        found = await (self._get(request) if request.operation == "get" else self._search(request))
-        return SearchResult(
-            request_id=request.request_id,
-            tenant_id=request.tenant_id,
-            session_id=request.session_id,
-            status="ok",
-            results=tuple(found),
-            degraded=False,
-            error=None,
-            completed_at=self._clock(),
-        )
+        return result(request, await self.standard(request), self.clock())
 
-    async def count_references(self, result: SearchResult) -> None:
+    async def count_references(self, returned: SearchResult) -> None:
         """Count that the memories of a result were returned, once however often it is answered."""
-        if result.results:
-            await self._store.refer(
-                result.tenant_id,
-                result.request_id,
-                [found.memory_id for found in result.results],
-                result.completed_at,
-            )
+        ids = [found.memory_id for found in returned.results]
+        await self.refer(returned.tenant_id, returned.request_id, ids, returned.completed_at)
 
-    async def _search(self, request: SearchRequest) -> list[ScoredMemory]:
-        own = await self._tenants.of(request.tenant_id)
-        planned = plan(request, own, self._embedder is not None)
-        at = self._clock()
-        scored = await self._scored(request, planned, own, at)
-        if request.operation == "recall":
-            weights = own.in_force().recall_weights.of(request.scope)
-            scored = composite(scored, weights, at)
-        best = [one for one in scored if one.score >= planned.least][: request.limit]
-        if request.operation == "search":
-            # What is in is decided by relevance; what comes first, by how specific its layer is.
-            best.sort(key=lambda one: LAYER_PRECEDENCE.index(one.hit.layer))
-        return [_result(one.hit, one.score) for one in best]
+    async def refer(
+        self, tenant_id: str, request_id: str, memory_ids: Sequence[str], at: datetime
+    ) -> None:
+        """Count that memories were returned, once a request."""
+        if memory_ids:
+            await self._store.refer(tenant_id, request_id, memory_ids, at)
+
+    async def standard(self, request: SearchRequest) -> list[Scored]:
+        """Return the best for a request, found in one go."""
+        at = self.clock()
+        if request.operation == "get":
+            return await self._get(request, at)
+        own = await self.tenants.of(request.tenant_id)
+        planned = plan(request, own, self.finder.has_embedder)
+        return shortlist(request, own, planned, await self._scored(request, planned, own, at), at)
 
     async def _scored(
         self, request: SearchRequest, planned: Plan, own: TenantOverrides, at: datetime
     ) -> list[Scored]:
-        sought = Sought(
-            asked=Asked(()) if planned.mode == "semantic" else words.asked(request.query),
-            embedding=await self._embed(request.query),
+        wanted = Wanted(
+            meaning=request.query,
+            words=Asked(()) if planned.mode == "semantic" else words.asked(request.query),
+            among=visible(request, planned.layers, FADED_CONFIDENCE, at),
             best=planned.best,
             around=planned.around,
             by_meaning=planned.mode != "keyword",
         )
-        among = _filter(request, planned.layers, FADED_CONFIDENCE, at)
-        evidence = Evidence(await self._store.find(request.tenant_id, sought, among))
+        [evidence] = await self.finder.find(request.tenant_id, [wanted])
         if planned.is_ranked:
             # A recall may prefer any of them; of a search only the first are ever shown.
             limit = request.limit if request.operation == "search" else None
-            return by_recipe(evidence, request.query, planned.best, self._weights, at, limit)
+            return by_recipe(evidence, request.query, planned.best, self.weights, at, limit)
         if planned.mode == "semantic":
             return faded(by_meaning(evidence), at)
         if planned.mode == "keyword":
@@ -95,24 +84,36 @@ class Search:
         if planned.fusion == "rrf":
             return faded(by_ranks(evidence, request.limit), at)
         weights = own.in_force().fusion_weights
-        return faded(by_weights(evidence, weights, self._embedder is not None), at)
+        return faded(by_weights(evidence, weights, self.finder.has_embedder), at)
 
-    async def _get(self, request: SearchRequest) -> list[ScoredMemory]:
+    async def _get(self, request: SearchRequest, at: datetime) -> list[Scored]:
         # Whoever asks for a memory by its id wants it however faded it is.
-        among = _filter(request, request.layers, 0.0, self._clock())
+        among = visible(request, request.layers, 0.0, at)
         hits = await self._store.get(request.tenant_id, request.memory_ids or (), among)
-        return [_result(hit, 1.0) for hit in hits]
-
-    async def _embed(self, query: str) -> Embedding | None:
-        if self._embedder is None:
-            return None
-        vectors = await self._embedder.embed([query])
-        return Embedding(self._embedder.name, vectors[0])
+        return [Scored(hit, 1.0) for hit in hits]
 
 
-def _filter(
+def shortlist(
+    request: SearchRequest,
+    own: TenantOverrides,
+    planned: Plan,
+    scored: Sequence[Scored],
+    at: datetime,
+) -> list[Scored]:
+    """Return what is shown of everything scored, in the order in which it is."""
+    if request.operation == "recall":
+        scored = composite(scored, own.in_force().recall_weights.of(request.scope), at)
+    best = [one for one in scored if one.score >= planned.least][: request.limit]
+    if request.operation == "search":
+        # What is in is decided by relevance; what comes first, by how specific its layer is.
+        best.sort(key=lambda one: LAYER_PRECEDENCE.index(one.hit.layer))
+    return best
+
+
+def visible(
     request: SearchRequest, layers: Sequence[str] | None, min_confidence: float, at: datetime
 ) -> Filter:
+    """Return which memories a request may find at all."""
     asked = request.min_confidence
     return Filter(
         at=at,
@@ -123,14 +124,31 @@ def _filter(
     )
 
 
-def _result(hit: Hit, score: float) -> ScoredMemory:
+def result(
+    request: SearchRequest, shown: Sequence[Scored], at: datetime, *, degraded: bool = False
+) -> SearchResult:
+    """Return the answer to a request, of the same shape wherever its memories came from."""
+    return SearchResult(
+        request_id=request.request_id,
+        tenant_id=request.tenant_id,
+        session_id=request.session_id,
+        status="ok",
+        results=tuple(_memory(one) for one in shown),
+        degraded=degraded,
+        error=None,
+        completed_at=at,
+    )
+
+
+def _memory(one: Scored) -> ScoredMemory:
+    hit = one.hit
     return ScoredMemory(
         memory_id=hit.memory_id,
         layer=hit.layer,
         scope=hit.scope,
         kind=hit.kind,
         content=hit.content,
-        score=score,
+        score=one.score,
         similarity=hit.similarity,
         created_at=hit.created_at,
         metadata=hit.metadata,

@@ -1,6 +1,6 @@
 """The learned recipe: a memory's score is a weighted sum of cheap features."""
 
-from retrieval.ranking.evidence import Evidence
+from retrieval.ranking.evidence import Column, Evidence
 from retrieval.ranking.features import FEATURES, GROUPS, features
 from retrieval.ranking.ranker import PRIOR, first_and_ties, rank, without_groups
 
@@ -8,6 +8,7 @@ __all__ = [
     "FEATURES",
     "GROUPS",
     "PRIOR",
+    "Column",
     "Evidence",
     "features",
     "first_and_ties",

@@ -5,7 +5,7 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 
-from storage import Found
+from storage import Embedding, Found
 from storage.bm25 import bm25, weights
 
 Column = npt.NDArray[np.float64]
@@ -15,8 +15,9 @@ Places = npt.NDArray[np.intp]
 class Evidence:
     """One entry a hit in every column, in the order of the hits."""
 
-    def __init__(self, found: Found) -> None:
+    def __init__(self, found: Found, embedding: Embedding | None = None) -> None:
         self.found = found
+        self.embedding = embedding
         self.hits = found.hits
         self.weights = weights(found.frequencies, found.memories)
         place = {hit.memory_id: n for n, hit in enumerate(self.hits)}

@@ -30,8 +30,8 @@ def test_recency_halves_every_week_since_the_last_reference(days, expected):
 @pytest.mark.requirement("SE-7")
 def test_the_default_weights_are_those_of_the_specification():
     one = hit("m", None, importance=10.0, confidence=0.5, created_at=NOON - timedelta(days=7))
-    ((_, score),) = composite([Scored(one, 0.25)], ScopeWeights(), NOON)
-    assert score == pytest.approx(0.4 * 0.25 + 0.3 * 1 + 0.2 * 0.5 + 0.1 * 0.5)
+    [scored] = composite([Scored(one, 0.25)], ScopeWeights(), NOON)
+    assert scored.score == pytest.approx(0.4 * 0.25 + 0.3 * 1 + 0.2 * 0.5 + 0.1 * 0.5)
 
 
 @pytest.mark.requirement("SE-7")
@@ -50,7 +50,7 @@ def test_scores_lie_between_0_and_1_and_fall(signals, weights):
         for n, (relevant, important, confident) in enumerate(signals)
     ]
     chosen = ScopeWeights(**dict(zip(names, weights, strict=True)))
-    scores = [score for _, score in composite(scored, chosen, NOON)]
+    scores = [one.score for one in composite(scored, chosen, NOON)]
     assert len(scores) == len(signals)
     assert scores == sorted(scores, reverse=True)
     assert all(0 <= score <= 1 for score in scores)
