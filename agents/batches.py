@@ -11,7 +11,7 @@ from collections.abc import AsyncIterator
 from datetime import UTC, datetime
 from typing import Any
 
-from agents.delivery import Clock, Delivery, Handler
+from agents.delivery import Clock, Delivery, Handler, OneByOne
 
 
 async def handle_in_batches(stream: Any, handler: Handler, max_batch: int, clock: Clock) -> None:
@@ -33,6 +33,59 @@ async def handle_in_batches(stream: Any, handler: Handler, max_batch: int, clock
         for task in (reading, handling):
             task.cancel()
         await asyncio.gather(reading, handling, return_exceptions=True)
+
+
+async def handle_side_by_side(stream: Any, handler: OneByOne, in_flight: int, clock: Clock) -> None:
+    """Feed the stream to the handler, so many messages at a time, for as long as it lasts.
+
+    For messages that take long and wait for others: none waits for the one before it. They are
+    acknowledged in the order in which they came, each once it and all before it are done.
+    """
+    under_way: asyncio.Queue[tuple[Any, asyncio.Task[None]]] = asyncio.Queue(in_flight)
+    reading = asyncio.create_task(_start(stream, under_way, handler, clock))
+    finishing = asyncio.create_task(_finish(stream, under_way))
+    try:
+        await asyncio.wait({reading, finishing}, return_when=asyncio.FIRST_COMPLETED)
+        for task in (reading, finishing):
+            if task.done():
+                task.result()
+    finally:
+        left = [reading, finishing]
+        while not under_way.empty():
+            left.append(under_way.get_nowait()[1])
+        for task in left:
+            task.cancel()
+        await asyncio.gather(*left, return_exceptions=True)
+
+
+async def _start(
+    stream: Any,
+    under_way: "asyncio.Queue[tuple[Any, asyncio.Task[None]]]",
+    handler: OneByOne,
+    clock: Clock,
+) -> None:
+    async for event in stream.noack().events():
+        task = asyncio.create_task(_one(handler, _delivery(event.message, clock)))
+        try:
+            await under_way.put((event, task))
+        except asyncio.CancelledError:
+            task.cancel()
+            raise
+
+
+async def _one(handler: OneByOne, delivery: Delivery) -> None:
+    await handler(delivery)
+
+
+async def _finish(stream: Any, under_way: "asyncio.Queue[tuple[Any, asyncio.Task[None]]]") -> None:
+    while True:
+        event, task = await under_way.get()
+        try:
+            await task
+        except asyncio.CancelledError:
+            task.cancel()
+            raise
+        await stream.ack(event)
 
 
 async def _read(stream: Any, waiting: "asyncio.Queue[Any]") -> None:

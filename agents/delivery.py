@@ -28,6 +28,10 @@ Handler = Callable[[Sequence[Delivery]], Awaitable[None]]
 """Handles a batch for good: once it returns, the messages are never seen again."""
 
 
+OneByOne = Callable[[Delivery], Awaitable[None]]
+"""Handles one message for good; several may be under way at once."""
+
+
 class TooLargeError(Exception):
     """The broker takes no message of this size."""
 

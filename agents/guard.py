@@ -8,13 +8,14 @@ import structlog
 
 from agents.delivery import Delivery
 from agents.metrics import REFUSALS
-from models import Item, SearchRequest, Signal
+from models import ContextRequest, Item, SearchRequest, Signal
 from topics import Headers, RefusedError
 from topics.auth import Claims, Tokens, allow_item, allow_request, allow_signal
 
 log = structlog.get_logger(__name__)
 
 E = TypeVar("E", Item, Signal)
+Q = TypeVar("Q", SearchRequest, ContextRequest)
 
 
 class Guard:
@@ -23,9 +24,7 @@ class Guard:
     def __init__(self, tokens: Tokens | None = None) -> None:
         self._tokens = tokens
 
-    def admit_request(
-        self, delivery: Delivery, request: SearchRequest, headers: Headers
-    ) -> SearchRequest:
+    def admit_request(self, delivery: Delivery, request: Q, headers: Headers) -> Q:
         """Return the request, narrowed to what its token allows; raise RefusedError if nothing."""
         if self._tokens is None:
             return request

@@ -2,10 +2,11 @@
 
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping
+from functools import partial
 from typing import Any
 
-from agents.batches import handle_in_batches
-from agents.delivery import Clock, Handler
+from agents.batches import handle_in_batches, handle_side_by_side
+from agents.delivery import Clock, Handler, OneByOne
 from topics import Topic, TopicNames
 
 MAX_BATCH = {
@@ -13,33 +14,46 @@ MAX_BATCH = {
     Topic.ITEMS: 64,
     # … and searches, whose callers wait, go in smaller ones.
     Topic.SEARCH_REQUESTS: 32,
+    Topic.CONTEXT_REQUESTS: 32,
     # Nobody waits for signals, but searches wait while the embedded store counts: 20 ms for these.
     Topic.CONTEXT_USAGE: 128,
     Topic.FEEDBACK: 128,
 }
 
 
-def register(app: Any, names: TopicNames, handlers: Mapping[Topic, Handler], clock: Clock) -> None:
+IN_FLIGHT = 64
+"""So many requests are taken apart at a time: nearly all of them wait for a language model."""
+
+
+def register(
+    app: Any,
+    names: TopicNames,
+    batched: Mapping[Topic, Handler],
+    one_by_one: Mapping[Topic, OneByOne],
+    clock: Clock,
+) -> None:
     """Register an agent for each topic that has a handler."""
-    for topic, handler in handlers.items():
-        source = app.topic(
-            names.name(topic), key_type=bytes, value_type=bytes, value_serializer="raw"
-        )
-        agent = _agent(app, handler, MAX_BATCH[topic], clock)
-        # concurrency stays 1: with more, Faust can commit past a message in flight (faust#606).
-        app.agent(source, name=topic.value.suffix)(agent)
+    for topic, handler in batched.items():
+        work = partial(handle_in_batches, handler=handler, max_batch=MAX_BATCH[topic], clock=clock)
+        _register(app, names, topic, work)
+    for topic, single in one_by_one.items():
+        work = partial(handle_side_by_side, handler=single, in_flight=IN_FLIGHT, clock=clock)
+        _register(app, names, topic, work)
 
 
-def _agent(
-    app: Any, handler: Handler, max_batch: int, clock: Clock
-) -> Callable[[Any], Awaitable[None]]:
+def _register(
+    app: Any, names: TopicNames, topic: Topic, work: Callable[[Any], Awaitable[None]]
+) -> None:
+    source = app.topic(names.name(topic), key_type=bytes, value_type=bytes, value_serializer="raw")
+
     async def agent(stream: Any) -> None:
         try:
-            await handle_in_batches(stream, handler, max_batch, clock)
+            await work(stream)
         except Exception as error:
             # Faust would start the agent again behind the batch that failed, and that batch would
             # never be done. The worker ends instead, and what it did not acknowledge comes again.
             await app.crash(error)
             await asyncio.Event().wait()
 
-    return agent
+    # concurrency stays 1: with more, Faust can commit past a message in flight (faust#606).
+    app.agent(source, name=topic.value.suffix)(agent)

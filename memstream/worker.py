@@ -7,27 +7,24 @@ from typing import Any
 
 import structlog
 
-from agents.dead_letters import DeadLetters
-from agents.delivery import Handler
-from agents.feedback import FeedbackAgent
 from agents.guard import Guard
-from agents.items import ItemsAgent
 from agents.registry import register
-from agents.search import SearchAgent
-from agents.usage import UsageAgent
 from memstream.clock import now
 from memstream.embedded.process import PartError
 from memstream.health import Health
-from memstream.parts import broker_address, open_configured_embedder, open_store
+from memstream.parts import (
+    broker_address,
+    open_configured_embedder,
+    open_language_model,
+    open_store,
+)
 from memstream.settings import Settings
 from memstream.stream import FaustPublisher, build_app
 from memstream.topology import ensure_topics
 from memstream.web import free_port, serve_web
+from memstream.wiring import Parts, handlers
 from retrieval.embedding import Embedder
-from retrieval.ingest import Ingest
-from retrieval.search import Search
-from storage import Store
-from topics import Topic, TopicNames
+from topics import TopicNames
 from topics.auth import Tokens
 from topics.jwks import KeyFile, KeyFileError
 
@@ -52,7 +49,11 @@ async def run_worker(settings: Settings, stopped: asyncio.Event) -> None:
         embedder = await _open_embedder(settings, stack, health)
         await ensure_topics(broker, names, settings.partitions)
         app = build_app(broker, settings.topic_prefix, settings.data_dir, settings.partitions)
-        register(app, names, _handlers(app, names, store, embedder, guard), now)
+        language_model = open_language_model(settings)
+        if language_model is not None:
+            stack.push_async_callback(language_model.close)
+        parts = Parts(store, embedder, language_model, FaustPublisher(app), names, guard)
+        register(app, names, *handlers(settings, parts), now)
         health.watch("stream", lambda: _assigned(app))
         log.info("worker starting", broker=broker, web=url)
         await run_app(app, stopped)
@@ -83,21 +84,6 @@ def open_guard(settings: Settings) -> Guard:
         return Guard(Tokens(KeyFile(settings.jwt_keys or Path()), now))
     except KeyFileError as error:
         raise PartError(f"{settings.jwt_keys}: {error}") from None
-
-
-def _handlers(
-    app: Any, names: TopicNames, store: Store, embedder: Embedder | None, guard: Guard
-) -> dict[Topic, Handler]:
-    publisher = FaustPublisher(app)
-    dead_letters = DeadLetters(publisher, names, now)
-    return {
-        Topic.ITEMS: ItemsAgent(Ingest(store, embedder), dead_letters, guard),
-        Topic.SEARCH_REQUESTS: SearchAgent(
-            Search(store, embedder, now), publisher, dead_letters, names, now, guard
-        ),
-        Topic.CONTEXT_USAGE: UsageAgent(store, dead_letters, guard),
-        Topic.FEEDBACK: FeedbackAgent(store, dead_letters, guard),
-    }
 
 
 async def _assigned(app: Any) -> str | None:

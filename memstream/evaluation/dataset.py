@@ -1,9 +1,9 @@
 """A dataset folder: memories.jsonl, and queries.jsonl with the memories that answer each query."""
 
 from collections import Counter
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TypeVar
+from typing import Literal, TypeVar
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
@@ -12,6 +12,9 @@ from models.identifiers import Identifier
 from models.memories import Layer
 from models.quantities import Moment
 from models.texts import Content
+
+EvaluatedRoute = Literal["auto", "standard", "rlm"]
+"""The route each query is worth, or one for all."""
 
 L = TypeVar("L", bound=BaseModel)
 
@@ -53,6 +56,13 @@ class Dataset:
     name: str
     memories: tuple[DatasetMemory, ...]
     queries: tuple[DatasetQuery, ...]
+
+    def with_several_gold(self) -> "Dataset":
+        """Return only the questions that one memory does not answer."""
+        several = tuple(query for query in self.queries if len(query.gold) > 1)
+        if not several:
+            raise DatasetError("no question has several pieces of evidence")
+        return replace(self, queries=several)
 
     def items(self) -> list[Item]:
         """Return the memories as events, each with its place in its session."""

@@ -4,16 +4,18 @@ import tempfile
 import time
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
+from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
 from typing import Any
 
 from memstream.clock import now
 from memstream.embedded.postgres import embedded_postgres
-from memstream.evaluation.dataset import Dataset, DatasetError, DatasetQuery
+from memstream.evaluation.dataset import Dataset, DatasetError, DatasetQuery, EvaluatedRoute
 from memstream.evaluation.metrics import Judgement, by_category, judge, latencies, summary
 from memstream.parts import open_configured_embedder
 from memstream.settings import Settings
+from memstream.wiring import build_answering
 from models import SearchRequest
 from retrieval.ingest import Ingest
 from retrieval.ranking import without_groups
@@ -43,20 +45,27 @@ async def evaluate(
     k: int,
     advance: Advance,
     *,
+    several: bool = False,
+    route: EvaluatedRoute = "auto",
     baseline: bool = False,
     without: Sequence[str] = (),
 ) -> dict[str, Any]:
     """Return the quality of search on the dataset, as the contract describes it.
 
-    With a baseline, also that of the usual choices; without groups of features, that of the rest.
+    By the route asked for, or each query by the one it is worth; of several, only the questions
+    with more than one piece of evidence. With a baseline, also that of the
+    usual choices; without groups of features, that of the rest.
     """
+    if several:
+        dataset = dataset.with_several_gold()
     embedder = await open_configured_embedder(settings)
     weights = without_groups(without)
     try:
         async with _store(settings.database) as store:
             await _fill(dataset, Ingest(store, embedder), advance)
-            asker = _Asker(store, embedder, k, weights)
+            asker = _Asker(settings, store, embedder, k, weights, route)
             measured = await _measured(dataset, asker, {}, "searching", advance)
+            asker.route = "standard"
             others = {
                 name: await _measured(dataset, asker, fields, f"searching ({name})", advance)
                 for name, fields in (BASELINES if baseline else {}).items()
@@ -85,10 +94,20 @@ async def _measured(
 class _Asker:
     """Asks each query at the moment the dataset says it was asked."""
 
-    def __init__(self, store: Store, embedder: Any, k: int, weights: Mapping[str, float]) -> None:
-        self._search = Search(store, embedder, self._clock, weights=weights)
+    def __init__(
+        self,
+        settings: Settings,
+        store: Store,
+        embedder: Any,
+        k: int,
+        weights: Mapping[str, float],
+        route: EvaluatedRoute,
+    ) -> None:
+        search = Search(store, embedder, self._clock, weights=weights, service=settings.service())
+        self._answering = build_answering(settings, search, store, None)
         self._moment: datetime | None = None
         self._k = k
+        self.route = route
 
     async def ask(self, query: DatasetQuery, fields: Mapping[str, Any]) -> Judgement:
         self._moment = query.asked_at
@@ -101,9 +120,12 @@ class _Asker:
             **fields,
         )
         started = time.perf_counter()
-        result = await self._search.answer(request)
+        routing = await self._answering.route(request)
+        if self.route != "auto":
+            routing = replace(routing, route=self.route)
+        answered = await self._answering.answer(request, routing)
         ms = 1000 * (time.perf_counter() - started)
-        found = [memory.memory_id for memory in result.results]
+        found = [memory.memory_id for memory in answered.result.results]
         return judge(found, query.gold, query.category, ms)
 
     def _clock(self) -> datetime:

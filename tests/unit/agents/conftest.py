@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+import time
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 
@@ -10,8 +11,18 @@ import pytest
 
 from agents.dead_letters import DeadLetters
 from agents.delivery import Delivery, TooLargeError
+from agents.desk import Desk, Outgoing
+from agents.guard import Guard
+from agents.service import ContextService, SearchService
+from models import ContextAssembled, ContextRequest, SearchRequest, SearchResult
+from retrieval.answering import Answering
+from retrieval.decomposition import open_decomposition
+from retrieval.decomposition.sub_calls import SubCalls
+from retrieval.language import AnswerCache
+from retrieval.reasoning import Reasoner
+from retrieval.routing import Router
 from storage.sqlite import SqliteStore
-from topics import TopicNames
+from topics import Topic, TopicNames
 
 NOON = datetime(2026, 11, 16, 12, tzinfo=UTC)
 
@@ -24,7 +35,7 @@ class Published:
     largest: int = 8 * 1024 * 1024
 
     async def publish(self, topic, *, key, value, headers=()):
-        if value is not None and len(value) > self.largest:
+        if topic.endswith("results") and len(value) > self.largest:
             raise TooLargeError(f"{len(value)} bytes")
         self.messages.append((topic, key, value, dict(headers)))
 
@@ -55,6 +66,26 @@ class WordEmbedder:
 def delivery(value, *, topic="memory.items", key=b"acme/s", headers=(), offset=0):
     encoded = value if isinstance(value, bytes | None) else json.dumps(value).encode()
     return Delivery(topic, 0, offset, key, encoded, list(headers), NOON)
+
+
+def services(answering, published, dead_letters, names, guard=None):
+    """Everything that answers requests, by the topic they come on."""
+    outgoing = Outgoing(published, names, dead_letters, lambda: NOON)
+    admit = (guard or Guard()).admit_request
+    searching = Desk(SearchRequest, SearchResult, admit, Topic.SEARCH_RESULTS, outgoing)
+    assembling = Desk(ContextRequest, ContextAssembled, admit, Topic.CONTEXT_ASSEMBLED, outgoing)
+    return outgoing, {
+        "memory.search.requests": SearchService(searching, answering, outgoing),
+        "memory.context.requests": ContextService(assembling, answering, outgoing),
+    }
+
+
+def answering_with(search, store, language_model=None, **chosen):
+    """Answer with a search, and take apart what is complex."""
+    reasoner = Reasoner(language_model, "root", AnswerCache(time.monotonic), time.monotonic)
+    sub_calls = SubCalls(language_model, "sub") if language_model else None
+    decomposition = open_decomposition(search, store, reasoner, sub_calls)
+    return Answering(search, Router(), decomposition, **chosen)
 
 
 @pytest.fixture

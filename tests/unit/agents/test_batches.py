@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agents.batches import handle_in_batches
+from agents.batches import handle_in_batches, handle_side_by_side
 from memstream.clock import now
 
 
@@ -95,3 +95,68 @@ async def test_a_timestamp_that_makes_no_sense_is_replaced(timestamp):
     before = now()
     await _run(Stream(1, timestamp), handler, 1, done)
     assert before <= seen[0].at <= now()
+
+
+@given(count=st.integers(1, 40), in_flight=st.integers(1, 10))
+def test_side_by_side_all_are_handled_and_acknowledged_in_order(count, in_flight):
+    async def scenario():
+        stream, running, most = Stream(count), set(), [0]
+
+        async def handler(delivery):
+            running.add(delivery.offset)
+            most[0] = max(most[0], len(running))
+            # The later they come, the earlier they are done.
+            for _ in range(2 * (count - delivery.offset)):
+                await asyncio.sleep(0)
+            assert delivery.offset not in stream.acked
+            running.discard(delivery.offset)
+
+        task = asyncio.create_task(handle_side_by_side(stream, handler, in_flight, now))
+        await stream.all_acked.wait()
+        task.cancel()
+        await asyncio.gather(task, return_exceptions=True)
+        assert stream.acked == list(range(count))
+        # One waits to be acknowledged and one to be queued, besides those in the queue.
+        assert most[0] <= in_flight + 2
+
+    asyncio.run(scenario())
+
+
+async def test_side_by_side_one_that_takes_long_holds_up_no_other():
+    stream, rest, release = Stream(5), asyncio.Event(), asyncio.Event()
+    done = []
+
+    async def handler(delivery):
+        if delivery.offset == 0:
+            await release.wait()
+        done.append(delivery.offset)
+        if len(done) == 4:
+            rest.set()
+
+    task = asyncio.create_task(handle_side_by_side(stream, handler, 8, now))
+    await rest.wait()
+    assert done == [1, 2, 3, 4]
+    assert stream.acked == []
+    release.set()
+    await stream.all_acked.wait()
+    assert stream.acked == [0, 1, 2, 3, 4]
+    task.cancel()
+    await asyncio.gather(task, return_exceptions=True)
+
+
+async def test_side_by_side_a_failure_ends_it_and_acknowledges_nothing_after_it():
+    stream, cancelled = Stream(4), asyncio.Event()
+
+    async def handler(delivery):
+        if delivery.offset == 1:
+            raise ZeroDivisionError
+        if delivery.offset > 1:
+            try:
+                await asyncio.Event().wait()
+            finally:
+                cancelled.set()
+
+    with pytest.raises(ZeroDivisionError):
+        await handle_side_by_side(stream, handler, 8, now)
+    assert stream.acked == [0]
+    assert cancelled.is_set()

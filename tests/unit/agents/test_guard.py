@@ -8,11 +8,11 @@ from structlog.testing import capture_logs
 
 from agents.guard import Guard
 from agents.items import ItemsAgent
-from agents.search import SearchAgent
+from agents.search import FastLane
 from models import LAYER_PRECEDENCE
 from retrieval.ingest import Ingest
 from retrieval.search import Search
-from tests.unit.agents.conftest import NOON, WordEmbedder, delivery
+from tests.unit.agents.conftest import NOON, WordEmbedder, answering_with, delivery, services
 from tests.unit.tokens import bearer, jwk, token, write_keys
 from topics.auth import Tokens
 from topics.jwks import KeyFile
@@ -47,9 +47,11 @@ def guard(tmp_path):
 
 @pytest.fixture
 def searching(store, published, dead_letters, names, guard):
-    def build(search=None):
-        search = search or Search(store, WordEmbedder(), lambda: NOON)
-        return SearchAgent(search, published, dead_letters, names, lambda: NOON, guard)
+    def build(answering=None):
+        search = Search(store, WordEmbedder(), lambda: NOON)
+        answering = answering or answering_with(search, store)
+        outgoing, by_topic = services(answering, published, dead_letters, names, guard)
+        return FastLane(by_topic["memory.search.requests"], outgoing)
 
     return build
 

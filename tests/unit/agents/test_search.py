@@ -6,16 +6,22 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from agents import search as search_module
+from agents import service as service_module
 from agents.items import ItemsAgent
 from agents.metrics import NOT_FOUND
-from agents.search import SearchAgent
+from agents.search import FastLane
 from models import SearchResult
 from retrieval.embedding import EmbedderUnavailableError
 from retrieval.ingest import Ingest
 from retrieval.search import Search
 from storage import Counts, StoreUnavailableError
-from tests.unit.agents.conftest import NOON, WordEmbedder, delivery
+from tests.unit.agents.conftest import (
+    NOON,
+    WordEmbedder,
+    answering_with,
+    delivery,
+    services,
+)
 
 KEYS = {
     *("request_id", "tenant_id", "session_id", "status"),
@@ -42,9 +48,11 @@ def asked(value, **around):
 
 @pytest.fixture
 def agent_for(store, published, dead_letters, names):
-    def build(search=None, embedder=None):
-        search = search or Search(store, embedder or WordEmbedder(), lambda: NOON)
-        return SearchAgent(search, published, dead_letters, names, lambda: NOON)
+    def build(answering=None, embedder=None):
+        search = Search(store, embedder or WordEmbedder(), lambda: NOON)
+        answering = answering or answering_with(search, store)
+        outgoing, by_topic = services(answering, published, dead_letters, names)
+        return FastLane(by_topic["memory.search.requests"], outgoing)
 
     return build
 
@@ -68,7 +76,7 @@ async def remembered(store, dead_letters):
 async def test_the_nearest_memories_come_back_best_first(agent_for, published):
     headers = [("correlation-id", b"\x00c"), ("traceparent", b"00-a-b-01"), ("other", b"x")]
     await agent_for()([asked(request(limit=2), headers=headers)])
-    ((topic, key, value, sent),) = published.messages
+    ((topic, key, value, sent),) = published.on("search.results")
     assert (topic, key) == ("memory.search.results", b"acme/s")
     assert sent == {"correlation-id": b"\x00c", "traceparent": b"00-a-b-01"}
     result = SearchResult.model_validate_json(value)
@@ -164,18 +172,20 @@ async def test_a_request_without_a_key_is_told_so(agent_for, published):
 @pytest.mark.usefixtures("remembered")
 @pytest.mark.parametrize("mode", ["hybrid", "semantic", "keyword"])
 async def test_without_an_embedder_words_are_enough(agent_for, published, store, mode):
-    search = Search(store, None, lambda: NOON)
-    await agent_for(search)([asked(request(query="cats", mode=mode))])
+    answering = answering_with(Search(store, None, lambda: NOON), store)
+    await agent_for(answering)([asked(request(query="cats", mode=mode))])
     (answer,) = published.results()
     assert {found["memory_id"] for found in answer["results"]} == {"acme-a", "acme-c"}
     assert {found["similarity"] for found in answer["results"]} == {None}
 
 
 class Failing:
+    """Something is wrong before a route is found."""
+
     def __init__(self, error):
         self.error = error
 
-    async def answer(self, request):
+    async def route(self, request):
         raise self.error
 
     async def count_references(self, result):
@@ -193,7 +203,7 @@ async def test_a_bug_is_an_internal_error_and_the_request_is_kept(agent_for, pub
 
 @pytest.mark.parametrize("away", [StoreUnavailableError("gone"), EmbedderUnavailableError("gone")])
 async def test_a_part_that_stays_away_is_unavailable(agent_for, published, monkeypatch, away):
-    monkeypatch.setattr(search_module, "PATIENCE_S", 0.05)
+    monkeypatch.setattr(service_module, "PATIENCE_S", 0.05)
     await agent_for(Failing(away))([asked(request())])
     (answer,) = published.results()
     assert answer["error"]["code"] == "unavailable"

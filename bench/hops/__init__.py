@@ -1,0 +1,1 @@
+"""Fits the weights of the second ranking, after recursive decomposition."""

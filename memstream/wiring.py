@@ -1,0 +1,102 @@
+"""Puts the agents together from the parts of a deployment."""
+
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from agents.dead_letters import DeadLetters
+from agents.decompose import SlowLane
+from agents.delivery import Handler, OneByOne, Publisher
+from agents.desk import Desk, Outgoing
+from agents.feedback import FeedbackAgent
+from agents.guard import Guard
+from agents.items import ItemsAgent
+from agents.search import FastLane
+from agents.service import ContextService, SearchService, Service
+from agents.usage import UsageAgent
+from memstream.clock import now
+from memstream.settings import Settings
+from models import ContextAssembled, ContextRequest, SearchRequest, SearchResult
+from retrieval.answering import Answering
+from retrieval.decomposition import open_decomposition
+from retrieval.decomposition.sub_calls import SubCalls
+from retrieval.embedding import Embedder
+from retrieval.ingest import Ingest
+from retrieval.language import AnswerCache, LanguageModel
+from retrieval.reasoning import Reasoner
+from retrieval.routing import Router
+from retrieval.search import Search
+from storage import Store
+from topics import Topic, TopicNames
+
+
+@dataclass(frozen=True)
+class Parts:
+    """What agents work with."""
+
+    store: Store
+    embedder: Embedder | None
+    language_model: LanguageModel | None
+    publisher: Publisher
+    names: TopicNames
+    guard: Guard
+
+
+def build_answering(
+    settings: Settings, search: Search, store: Store, model: LanguageModel | None
+) -> Answering:
+    """Return what answers requests by the route each is worth."""
+    reasoner = Reasoner(
+        model,
+        settings.root_model or "",
+        AnswerCache(time.monotonic),
+        time.monotonic,
+        settings.reasoning_timeout_s,
+    )
+    sub_calls = (
+        None
+        if model is None
+        else SubCalls(model, settings.sub_call_model or "", settings.sub_call_timeout_s)
+    )
+    decomposition = open_decomposition(search, store, reasoner, sub_calls)
+    return Answering(search, Router(), decomposition)
+
+
+def handlers(
+    settings: Settings, parts: Parts
+) -> tuple[Mapping[Topic, Handler], Mapping[Topic, OneByOne]]:
+    """Return the handlers of batches, and those of single messages, by topic."""
+    search = Search(parts.store, parts.embedder, now, service=settings.service())
+    answering = build_answering(settings, search, parts.store, parts.language_model)
+    names, guard = parts.names, parts.guard
+    letters = DeadLetters(parts.publisher, names, now)
+    outgoing = Outgoing(parts.publisher, names, letters, now)
+    searches = SearchService(
+        Desk(SearchRequest, SearchResult, guard.admit_request, Topic.SEARCH_RESULTS, outgoing),
+        answering,
+        outgoing,
+    )
+    contexts = ContextService(
+        Desk(
+            ContextRequest,
+            ContextAssembled,
+            guard.admit_request,
+            Topic.CONTEXT_ASSEMBLED,
+            outgoing,
+        ),
+        answering,
+        outgoing,
+    )
+    slow: dict[str, Service[Any]] = {
+        names.name(Topic.SEARCH_REQUESTS): searches,
+        names.name(Topic.CONTEXT_REQUESTS): contexts,
+    }
+    batched: dict[Topic, Handler] = {
+        Topic.ITEMS: ItemsAgent(Ingest(parts.store, parts.embedder), letters, guard),
+        Topic.SEARCH_REQUESTS: FastLane(searches, outgoing),
+        Topic.CONTEXT_REQUESTS: FastLane(contexts, outgoing),
+        Topic.CONTEXT_USAGE: UsageAgent(parts.store, letters, guard),
+        Topic.FEEDBACK: FeedbackAgent(parts.store, letters, guard),
+    }
+    return batched, {Topic.DECOMPOSITIONS: SlowLane(slow, outgoing)}

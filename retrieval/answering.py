@@ -1,0 +1,221 @@
+"""Answers requests by the route each is worth, and tells how it did for learning to learn from."""
+
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Final
+
+import structlog
+from pydantic import JsonValue
+
+from models import Decision, ErrorInfo, SearchRequest, SearchResult, Shown
+from models.tenants import TenantOverrides
+from retrieval.decomposition import Decomposition, NothingFoundError, Task
+from retrieval.fusion import Scored
+from retrieval.metrics import (
+    COMPLEXITY,
+    EXECUTION_DEPTH,
+    EXECUTION_MS,
+    EXECUTION_TOKENS,
+    FALLBACKS,
+    ROUTES,
+)
+from retrieval.plan import plan
+from retrieval.ranking import Evidence
+from retrieval.routing import Router, Routing
+from retrieval.search import Search, result, shortlist, visible
+from retrieval.trajectory import Recorder, seed_of, trajectory_id
+from storage import Filter
+from storage.protocol import FADED_CONFIDENCE
+
+log = structlog.get_logger(__name__)
+
+TIME_BUDGET_S: Final = 30.0
+"""How long a decomposition may take where its tenant does not say."""
+
+SERVING_VERSION: Final = 0
+"""The policy that every tenant starts from: nothing was learned yet."""
+
+
+@dataclass
+class Answered:
+    """An answer, and what is needed to tell how it came about."""
+
+    request: SearchRequest
+    routing: Routing
+    result: SearchResult
+    shown: Sequence[Scored]
+    recorder: Recorder
+    started_at: datetime
+    fallback: str | None = None
+
+    def decision(self) -> Decision:
+        """Return how the search was carried out; made once the answer is out, it delays nobody."""
+        request = self.request
+        return Decision(
+            trajectory_id=trajectory_id(request.tenant_id, request.request_id),
+            request_id=request.request_id,
+            tenant_id=request.tenant_id,
+            session_id=request.session_id,
+            query=request.query,
+            complexity_score=self.routing.score,
+            signals=self.routing.signals,
+            route=self.routing.route,
+            actions=tuple(step.done() for step in self.recorder.steps),
+            shown=tuple(
+                Shown(
+                    memory_id=one.hit.memory_id,
+                    rank=rank,
+                    propensity=1.0,
+                    features=one.weighed.by_name() if one.weighed else {},
+                )
+                for rank, one in enumerate(self.shown, start=1)
+            ),
+            succeeded=self.result.status == "ok",
+            tokens_used=self.recorder.tokens,
+            max_depth=self.recorder.max_depth,
+            result_count=len(self.shown),
+            fallback=self.fallback,
+            policy_version=SERVING_VERSION,
+            seed=seed_of(request.tenant_id, request.request_id),
+            started_at=self.started_at,
+            completed_at=self.result.completed_at,
+        )
+
+
+class Answering:
+    """Routes a request, and carries it out on its route."""
+
+    def __init__(
+        self,
+        search: Search,
+        router: Router,
+        decomposition: Decomposition,
+        monotonic: Callable[[], float] = time.monotonic,
+        time_budget_s: float = TIME_BUDGET_S,
+    ) -> None:
+        self.search = search
+        self._router = router
+        self._decomposition = decomposition
+        self._monotonic = monotonic
+        self._time_budget_s = time_budget_s
+
+    async def route(self, request: SearchRequest) -> Routing:
+        """Return the route of a request.
+
+        Only the learned order can be decomposed: who asks for a mode or a fusion of their own gets
+        exactly that.
+        """
+        own = await self.search.tenants.of(request.tenant_id)
+        in_force = await self.search.tenants.in_force(request.tenant_id)
+        routing = self._router.route(request.query, in_force)
+        if routing.route == "rlm" and not self._can_decompose(request, own):
+            return routing.standard()
+        return routing
+
+    async def answer(
+        self, request: SearchRequest, routing: Routing, spent_s: float = 0.0
+    ) -> Answered:
+        """Carry out a request; of its time budget so much is spent already."""
+        recorder = Recorder(self.search.clock, self._monotonic)
+        started_at, deadline = self.search.clock(), self._monotonic() - spent_s
+        with recorder.step("Route", _routed(routing), propensity=routing.propensity):
+            ROUTES.labels(routing.route).inc()
+            COMPLEXITY.observe(routing.score)
+        fallback, degraded = routing.fallback, routing.fallback is not None
+        if routing.route == "rlm":
+            own = await self.search.tenants.of(request.tenant_id)
+            deadline += self._budget_s(own)
+            shown, fallback, degraded = await self._decompose(request, own, recorder, deadline)
+        else:
+            shown = await self._standard(request, recorder)
+        answer = result(request, shown, self.search.clock(), degraded=degraded)
+        return Answered(request, routing, answer, shown, recorder, started_at, fallback)
+
+    def failed(self, request: SearchRequest, routing: Routing) -> Answered:
+        """Return what is known of a search that could not be carried out."""
+        recorder = Recorder(self.search.clock, self._monotonic)
+        with recorder.step("Route", _routed(routing), propensity=routing.propensity):
+            at = self.search.clock()
+        nothing = SearchResult.failure(
+            request_id=request.request_id,
+            tenant_id=request.tenant_id,
+            session_id=request.session_id,
+            error=ErrorInfo(code="internal", message="the search failed"),
+            completed_at=at,
+        )
+        return Answered(request, routing, nothing, (), recorder, at)
+
+    def _can_decompose(self, request: SearchRequest, own: TenantOverrides) -> bool:
+        if request.operation == "get":
+            return False
+        return plan(request, own, self.search.finder.has_embedder).is_ranked
+
+    def _budget_s(self, own: TenantOverrides) -> float:
+        if own.latency_budget_ms is None:
+            return self._time_budget_s
+        return min(own.latency_budget_ms / 1000, self._time_budget_s)
+
+    async def _standard(self, request: SearchRequest, recorder: Recorder) -> list[Scored]:
+        params: dict[str, JsonValue] = {"query": request.query, "layer": None}
+        kind = "Get" if request.operation == "get" else "SearchLayer"
+        with recorder.step(kind, params) as step:
+            shown = await self.search.standard(request)
+            step.result_count = len(shown)
+        return shown
+
+    async def _decompose(
+        self, request: SearchRequest, own: TenantOverrides, recorder: Recorder, deadline: float
+    ) -> tuple[list[Scored], str | None, bool]:
+        at = self.search.clock()
+        planned = plan(request, own, self.search.finder.has_embedder)
+        in_force = await self.search.tenants.in_force(request.tenant_id)
+        task = Task(request, in_force, planned, at, deadline)
+        started = self._monotonic()
+        try:
+            findings = await self._decomposition.run(task, recorder)
+        except NothingFoundError as failure:
+            _fell_back(request, str(failure))
+            return await self._standard(request, recorder), str(failure), True
+        finally:
+            EXECUTION_MS.observe(1000 * (self._monotonic() - started))
+            EXECUTION_DEPTH.observe(recorder.max_depth)
+            EXECUTION_TOKENS.observe(recorder.tokens)
+        if findings.fallback is not None:
+            _fell_back(request, findings.fallback)
+        shown = shortlist(request, own, planned, findings.scored, at)
+        among = visible(request, planned.layers, FADED_CONFIDENCE, at)
+        shown = await self._compared_with_query(request.tenant_id, shown, findings.first, among)
+        return shown, findings.fallback, findings.is_degraded
+
+    async def _compared_with_query(
+        self, tenant_id: str, shown: list[Scored], first: Evidence, among: Filter
+    ) -> list[Scored]:
+        """Return the same, each with its cosine to the query, whatever it was found by."""
+        known = {hit.memory_id for hit in first.hits}
+        others = [one.hit.memory_id for one in shown if one.hit.memory_id not in known]
+        if not others or first.embedding is None:
+            return shown
+        told = await self.search.finder.similarities(tenant_id, others, first.embedding, among)
+        return [
+            one
+            if one.hit.memory_id in known
+            else one._replace(hit=one.hit._replace(similarity=told.get(one.hit.memory_id)))
+            for one in shown
+        ]
+
+
+def _routed(routing: Routing) -> dict[str, JsonValue]:
+    features: dict[str, JsonValue] = {**routing.features()}
+    return {"route": routing.route, "advantage": routing.advantage, "features": features}
+
+
+def _fell_back(request: SearchRequest, reason: str) -> None:
+    FALLBACKS.labels(reason).inc()
+    log.warning(
+        "decomposition fell back",
+        reason=reason,
+        tenant=request.tenant_id,
+        request_id=request.request_id,
+    )
