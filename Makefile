@@ -57,14 +57,15 @@ demo: setup ## Run the service with three tenants' memories and a stream of sear
 	@exec $(VENV)/python -m memstream.demo
 
 .PHONY: bench
-bench: setup ## Measure, peers too; writes bench/results, prints ratios (ARGS=--quick: a smaller search)
+bench: setup ## Measure, peers too; writes bench/results, prints ratios (ARGS=--quick: less of it)
 	@$(UV) sync --frozen --group peers --quiet
 	@$(VENV)/python -m bench.thin_path
 	@$(VENV)/python -m bench.search $(ARGS)
+	@$(VENV)/python -m bench.decomposition $(ARGS)
 
 .PHONY: soak
 soak: setup ## Run the reliability tests much longer than the suite does
-	@MEMSTREAM_SOAK=1 $(VENV)/python -m pytest tests/acceptance/test_scaling.py tests/acceptance/test_lifecycle.py -k "lost or dead" $(ARGS)
+	@MEMSTREAM_SOAK=1 $(VENV)/python -m pytest tests/acceptance/test_scaling.py tests/acceptance/test_lifecycle.py tests/acceptance/test_decomposition.py -k "lost or dead" $(ARGS)
 
 .PHONY: clean
 clean: ## Remove the environment, state and caches

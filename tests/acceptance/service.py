@@ -1,5 +1,6 @@
 """A memstream run as its users run it, and a client that knows nothing of its insides."""
 
+import asyncio
 import json
 import os
 import signal
@@ -14,6 +15,9 @@ from pathlib import Path
 import httpx
 import psutil
 from confluent_kafka import Consumer, Producer, TopicPartition
+
+from storage.postgres import PostgresStore
+from storage.sqlite import SqliteStore
 
 MEMSTREAM = Path(sys.executable).with_name("memstream")
 PATIENCE_S = 60.0
@@ -104,6 +108,22 @@ class Service:
         """The processes of the service that still run."""
         return [process for process in self.tree if process.is_running() and not _dead(process)]
 
+    def counts(self, tenant, *memory_ids):
+        """Read the counts of memories as they are in the database."""
+
+        async def read():
+            database = self.runtime["database"]
+            if "://" in database:
+                store = await PostgresStore.open(database, connections=1)
+            else:
+                store = await SqliteStore.open(Path(self.data_dir) / "memstream.db")
+            try:
+                return await store.counts(tenant, memory_ids)
+            finally:
+                await store.close()
+
+        return asyncio.run(read())
+
     def command(self, *arguments, check=True):
         return subprocess.run(
             [MEMSTREAM, *arguments],
@@ -136,7 +156,7 @@ def running(data_dir, *options, models=None, **settings):
 class Client:
     """A service somewhere else, written with another Kafka library."""
 
-    def __init__(self, broker):
+    def __init__(self, broker, topics=("search.results", "dead-letters")):
         self._producer = Producer(
             {
                 "bootstrap.servers": broker,
@@ -155,7 +175,7 @@ class Client:
                 "log_level": 2,
             }
         )
-        self._seen = {"memory.search.results": [], "memory.dead-letters": []}
+        self._seen = {f"memory.{topic}": [] for topic in topics}
         partitions = []
         for topic in self._seen:
             known = self._consumer.list_topics(topic, timeout=10).topics[topic].partitions
@@ -201,15 +221,21 @@ class Client:
 
     def result(self, request_id):
         """Wait for the result of a request."""
+        return self.about(request_id, "search.results")[0]
+
+    def about(self, request_id, topic, count=1):
+        """Wait for so many messages about a request."""
 
         def found():
-            self._poll()
-            return next(
-                (r for r in self.results() if r["request_id"] == request_id),
-                None,
-            )
+            told = [one for one in self.messages(topic) if one["request_id"] == request_id]
+            return len(told) >= count and told
 
-        return wait_for(found, f"the result of {request_id}")
+        return wait_for(found, f"{request_id} on {topic}")
+
+    def messages(self, topic):
+        """Return everything on a topic so far."""
+        self._poll()
+        return [json.loads(message.value()) for message in self._seen[f"memory.{topic}"]]
 
     def search_until(self, query, memory_id, **fields):
         """Search until the memory is found: storing it takes a moment."""
@@ -220,9 +246,6 @@ class Client:
             return memory_id in [hit["memory_id"] for hit in result["results"]] and result
 
         return wait_for(found, f"{memory_id} to be found")
-
-    def results(self):
-        return [json.loads(message.value()) for message in self._seen["memory.search.results"]]
 
     def dead_letters(self):
         self._poll()

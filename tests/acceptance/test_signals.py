@@ -1,17 +1,13 @@
 """From outside: use is counted once, for the tenant's own memories, whatever is delivered twice."""
 
-import asyncio
 import re
 import time
 import uuid
-from pathlib import Path
 
 import httpx
 import pytest
 
 from storage import Counts
-from storage.postgres import PostgresStore
-from storage.sqlite import SqliteStore
 from tests.acceptance.service import Client, wait_for
 
 
@@ -24,25 +20,8 @@ def _remembered(service):
     client.close()
 
 
-def counts(service, tenant, *memory_ids):
-    """Read the counts as they are in the database."""
-
-    async def read():
-        database = service.runtime["database"]
-        if "://" in database:
-            store = await PostgresStore.open(database, connections=1)
-        else:
-            store = await SqliteStore.open(Path(service.data_dir) / "memstream.db")
-        try:
-            return await store.counts(tenant, memory_ids)
-        finally:
-            await store.close()
-
-    return asyncio.run(read())
-
-
 def used(service, tenant, memory_id):
-    return counts(service, tenant, memory_id)[memory_id].use_count
+    return service.counts(tenant, memory_id)[memory_id].use_count
 
 
 def metric(service, name):
@@ -69,7 +48,7 @@ def test_only_a_tenants_own_memories_are_used_and_others_are_counted(service, cl
         client.publish("context.usage", event)
     client.publish("context.usage", usage("acme-cat"))
     wait_for(lambda: used(service, "acme", "acme-cat") == before + 2, "the uses to be counted")
-    theirs = counts(service, "umbrella", "umbrella-cat", "acme-cat")["umbrella-cat"]
+    theirs = service.counts("umbrella", "umbrella-cat", "acme-cat")["umbrella-cat"]
     assert theirs == Counts(theirs.reference_count, theirs.last_referenced_at)
     wait_for(lambda: metric(service, not_found) == missing + 1, "the foreign id to be counted")
     # Feedback on it is counted as well, and changes nothing either.
@@ -77,17 +56,17 @@ def test_only_a_tenants_own_memories_are_used_and_others_are_counted(service, cl
     for memory_id in ("acme-cat", "umbrella-cat"):
         client.publish("feedback", judged | {"memory_id": memory_id, "quality_score": 0.1})
     wait_for(lambda: metric(service, not_found) == missing + 2, "the feedback to be looked at")
-    assert counts(service, "umbrella", "umbrella-cat") == {"umbrella-cat": theirs}
+    assert service.counts("umbrella", "umbrella-cat") == {"umbrella-cat": theirs}
     assert used(service, "acme", "acme-cat") == before + 2
 
 
 @pytest.mark.requirement("SE-10")
 def test_to_be_found_is_not_to_be_used(service, client):
-    before = counts(service, "umbrella", "umbrella-cat")["umbrella-cat"]
+    before = service.counts("umbrella", "umbrella-cat")["umbrella-cat"]
     client.result(client.request("cat", tenant="umbrella"))
 
     def found():
-        after = counts(service, "umbrella", "umbrella-cat")["umbrella-cat"]
+        after = service.counts("umbrella", "umbrella-cat")["umbrella-cat"]
         return after.reference_count > before.reference_count and after
 
     assert wait_for(found, "the reference to be counted").use_count == before.use_count
