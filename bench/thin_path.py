@@ -8,9 +8,7 @@ import asyncio
 import json
 import os
 import random
-import re
 import statistics
-import sys
 import tempfile
 import time
 import uuid
@@ -18,20 +16,19 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-import httpx
 import matplotlib as mpl
 from rich.console import Console
 from rich.progress import track
 from rich.table import Table
 
+from bench.service import running_service, until_handled
 from memstream.clock import now
-from memstream.embedded.process import Process
 from memstream.messenger import Messenger
-from memstream.runtime import Runtime, read_runtime
-from memstream.web import free_port
-from models import Item, SearchRequest
+from memstream.runtime import Runtime
+from models import InForce, Item, SearchRequest
 from retrieval.embedding import open_embedder
 from retrieval.ingest import Ingest
+from retrieval.routing import Router
 from retrieval.search import Search
 from storage.sqlite import SqliteStore
 from topics import TopicNames
@@ -48,6 +45,11 @@ def sentences(count: int) -> list[str]:
     """Return texts of the length of a remembered sentence."""
     chance = random.Random(SEED)
     return [" ".join(chance.choices(WORDS, k=chance.randint(8, 24))) for _ in range(count)]
+
+
+def simple(texts: Sequence[str]) -> list[str]:
+    """Return the texts that are searched for as they are: taking apart is measured elsewhere."""
+    return [text for text in texts if Router().route(text, InForce()).route == "standard"]
 
 
 def items(texts: Sequence[str]) -> list[Item]:
@@ -106,7 +108,7 @@ async def service(
         started = time.perf_counter()
         async for _ in messenger.remember(items(texts)):
             pass
-        await _until_handled(runtime.web, "memory.items", len(texts))
+        await until_handled(runtime.web, "memory.items", len(texts))
         ingesting = time.perf_counter() - started
         await messenger.ask(request("warm up"), 30)
         times = [await _timed(messenger, query) for query in track(queries, "one at a time")]
@@ -134,45 +136,14 @@ async def _in_turn(messenger: Messenger, queries: Sequence[str]) -> None:
         await messenger.ask(request(query), 30)
 
 
-async def _until_handled(web: str, topic: str, count: int) -> None:
-    pattern = re.compile(rf'memstream_messages_total{{topic="{topic}"}} (\S+)')
-    async with httpx.AsyncClient() as client:
-        while True:
-            found = pattern.search((await client.get(f"{web}/metrics")).text)
-            if found and float(found[1]) >= count:
-                return
-            await asyncio.sleep(0.05)
-
-
-async def _run_service(folder: Path) -> tuple[Process, Runtime]:
-    environment = os.environ | {
-        "MEMSTREAM_DATA_DIR": str(folder),
-        "MEMSTREAM_WEB_PORT": str(free_port("127.0.0.1", 0)),
-    }
-    process = await Process.start(
-        "memstream up",
-        [sys.executable, "-m", "memstream", "up"],
-        log=folder / "log",
-        env=environment,
-    )
-    while (runtime := read_runtime(folder)) is None:
-        if not process.running:
-            raise process.failure("did not start")
-        await asyncio.sleep(0.1)
-    return process, runtime
-
-
 async def measure() -> dict[str, Any]:
     """Measure limits and service in one run, on the same texts."""
-    texts, queries = sentences(MEMORIES), sentences(SEARCHES)
+    texts, queries = sentences(MEMORIES), simple(sentences(2 * SEARCHES))[:SEARCHES]
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         alone = await limits(folder, texts, queries)
-        process, runtime = await _run_service(folder)
-        try:
+        async with running_service(folder) as runtime:
             through = await service(runtime, texts, queries)
-        finally:
-            await process.stop()
     return {
         "memories": MEMORIES,
         "searches": SEARCHES,

@@ -2,32 +2,13 @@
 
 import argparse
 import asyncio
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 
 from rich.console import Console
-from rich.progress import MofNCompleteColumn, Progress, TaskID, TimeElapsedColumn
 
+from bench.progress import progress_bars
 from bench.search import report
 from bench.search.run import FULL, QUICK, measure
-from bench.search.vectors import Advance
-
-
-@contextmanager
-def progress_bars(console: Console) -> Iterator[Advance]:
-    """Show a bar for whatever is being done."""
-    with Progress(
-        *Progress.get_default_columns(), MofNCompleteColumn(), TimeElapsedColumn(), console=console
-    ) as bars:
-        tasks: dict[str, TaskID] = {}
-
-        def advance(what: str, done: int, total: int) -> None:
-            if what not in tasks or (bars.tasks[tasks[what]].completed >= total > done):
-                tasks[what] = bars.add_task(what, total=total)
-            bars.update(tasks[what], completed=done)
-
-        yield advance
 
 
 def main() -> None:

@@ -8,10 +8,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Protocol
 
+from bench.progress import Advance
 from bench.search import bare
 from bench.search.corpus import Corpus
 from bench.search.ours import Memstream
-from bench.search.vectors import Advance, Precomputed
+from bench.search.vectors import Precomputed
 from memstream.embedded.postgres import embedded_postgres
 from models import Item
 from retrieval.embedding.protocol import Vectors

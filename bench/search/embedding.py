@@ -5,10 +5,10 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from statistics import median
 from typing import Any
 
+from bench.progress import Advance
 from bench.search.corpus import Corpus
 from bench.search.goals import INGEST, Goal
 from bench.search.timing import Times, busy, in_turn
-from bench.search.vectors import Advance
 from memstream.clock import now
 from models import Item
 from retrieval.embedding import Embedder

@@ -4,7 +4,8 @@ import uuid
 from collections.abc import Sequence
 from typing import Literal
 
-from bench.search.vectors import Advance, Precomputed
+from bench.progress import Advance
+from bench.search.vectors import Precomputed
 from memstream.clock import now
 from models import Item, SearchRequest
 from retrieval.embedding.protocol import Vectors

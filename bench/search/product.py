@@ -3,11 +3,12 @@
 from pathlib import Path
 from typing import Any
 
+from bench.progress import Advance
 from bench.search.corpus import Corpus, Question
 from bench.search.goals import BARE_PRODUCT, Goal
 from bench.search.ours import Memstream
 from bench.search.timing import Call, in_turn
-from bench.search.vectors import Advance, Precomputed
+from bench.search.vectors import Precomputed
 from retrieval.embedding.protocol import Vectors
 from storage.sqlite import SqliteStore
 

@@ -6,12 +6,13 @@ from typing import Any
 
 import numpy as np
 
+from bench.progress import Advance
 from bench.search.arena import BARE, BARE_OPEN, OURS, Arena, Contestant
 from bench.search.corpus import Corpus, Question
 from bench.search.goals import BARE_SQL, VECTOR_RECALL, Goal
 from bench.search.ours import LIMIT, Memstream
 from bench.search.timing import Call, Times, busy, in_turn
-from bench.search.vectors import Advance, Precomputed
+from bench.search.vectors import Precomputed
 
 TIE = 1e-5
 """Cosines this close are the same to single precision."""

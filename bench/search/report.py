@@ -31,6 +31,11 @@ def show(measured: dict[str, Any], console: Console) -> None:
         f"embedding a query (in none of the search times above): "
         f"p50 {one['p50_ms']:.1f} ms, p95 {one['p95_ms']:.1f} ms"
     )
+    show_goals(measured, console)
+
+
+def show_goals(measured: dict[str, Any], console: Console) -> None:
+    """Print which goals were met, and what to know of the numbers."""
     goals = Table("ratio", "value", "lowest–highest", "goal", "", title="goals")
     for goal in measured["goals"]:
         spread = "–".join(f"{end:.2f}" for end in goal["spread"] or ())

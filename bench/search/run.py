@@ -7,12 +7,13 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
+from bench.progress import Advance
 from bench.search.arena import BARE, BARE_OPEN, arena
 from bench.search.corpus import Corpus, from_dataset, generated
 from bench.search.embedding import ingest, query_times
 from bench.search.product import against_product
 from bench.search.race import by_tenant, race, table, vector_recall
-from bench.search.vectors import Advance, precomputed
+from bench.search.vectors import precomputed
 from memstream.parts import open_configured_embedder
 from memstream.settings import load_settings
 from retrieval.embedding import Embedder

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import numpy as np
 
+from bench.progress import Advance
 from bench.search.corpus import Corpus
 from retrieval.embedding import Embedder
 from retrieval.embedding.protocol import Vectors
@@ -14,9 +15,6 @@ from retrieval.embedding.protocol import Vectors
 CHUNK = 512
 BLOCK = 10_000
 """Texts to a file: a run that is interrupted has lost no more than these."""
-
-Advance = Callable[[str, int, int], None]
-"""Told what is being done, how much of it is done, and how much there is."""
 
 
 async def embedded(

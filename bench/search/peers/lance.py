@@ -9,8 +9,9 @@ import pyarrow as pa
 from lancedb.index import FTS, Bitmap
 from lancedb.rerankers import RRFReranker
 
+from bench.progress import Advance
 from bench.search.ours import LIMIT
-from bench.search.vectors import Advance, Precomputed
+from bench.search.vectors import Precomputed
 from models import Item
 from retrieval.embedding.protocol import Vectors
 

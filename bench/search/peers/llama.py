@@ -13,8 +13,9 @@ from llama_index.core.vector_stores import MetadataFilter, MetadataFilters
 from llama_index.core.vector_stores.types import VectorStoreQueryMode
 from llama_index.vector_stores.postgres import PGVectorStore
 
+from bench.progress import Advance
 from bench.search.ours import LIMIT
-from bench.search.vectors import Advance, Precomputed
+from bench.search.vectors import Precomputed
 from models import Item
 from retrieval.embedding.protocol import Vectors
 
