@@ -1,16 +1,15 @@
 """Answers requests by the route each is worth, and tells how it did for learning to learn from."""
 
 import time
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from datetime import datetime
+from collections.abc import Callable
 from typing import Final
 
 import structlog
 from pydantic import JsonValue
 
-from models import Decision, ErrorInfo, SearchRequest, SearchResult, Shown
+from models import ErrorInfo, SearchRequest, SearchResult
 from models.tenants import TenantOverrides
+from retrieval.answered import Answered
 from retrieval.decomposition import Decomposition, NothingFoundError, Task
 from retrieval.fusion import Scored
 from retrieval.metrics import (
@@ -25,7 +24,7 @@ from retrieval.plan import plan
 from retrieval.ranking import Evidence
 from retrieval.routing import Router, Routing
 from retrieval.search import Search, result, shortlist, visible
-from retrieval.trajectory import Recorder, seed_of, trajectory_id
+from retrieval.trajectory import Recorder
 from storage import Filter
 from storage.protocol import FADED_CONFIDENCE
 
@@ -33,55 +32,6 @@ log = structlog.get_logger(__name__)
 
 TIME_BUDGET_S: Final = 30.0
 """How long a decomposition may take where its tenant does not say."""
-
-SERVING_VERSION: Final = 0
-"""The policy that every tenant starts from: nothing was learned yet."""
-
-
-@dataclass
-class Answered:
-    """An answer, and what is needed to tell how it came about."""
-
-    request: SearchRequest
-    routing: Routing
-    result: SearchResult
-    shown: Sequence[Scored]
-    recorder: Recorder
-    started_at: datetime
-    fallback: str | None = None
-
-    def decision(self) -> Decision:
-        """Return how the search was carried out; made once the answer is out, it delays nobody."""
-        request = self.request
-        return Decision(
-            trajectory_id=trajectory_id(request.tenant_id, request.request_id),
-            request_id=request.request_id,
-            tenant_id=request.tenant_id,
-            session_id=request.session_id,
-            query=request.query,
-            complexity_score=self.routing.score,
-            signals=self.routing.signals,
-            route=self.routing.route,
-            actions=tuple(step.done() for step in self.recorder.steps),
-            shown=tuple(
-                Shown(
-                    memory_id=one.hit.memory_id,
-                    rank=rank,
-                    propensity=1.0,
-                    features=one.weighed.by_name() if one.weighed else {},
-                )
-                for rank, one in enumerate(self.shown, start=1)
-            ),
-            succeeded=self.result.status == "ok",
-            tokens_used=self.recorder.tokens,
-            max_depth=self.recorder.max_depth,
-            result_count=len(self.shown),
-            fallback=self.fallback,
-            policy_version=SERVING_VERSION,
-            seed=seed_of(request.tenant_id, request.request_id),
-            started_at=self.started_at,
-            completed_at=self.result.completed_at,
-        )
 
 
 class Answering:
@@ -120,7 +70,7 @@ class Answering:
         """Carry out a request; of its time budget so much is spent already."""
         recorder = Recorder(self.search.clock, self._monotonic)
         started_at, deadline = self.search.clock(), self._monotonic() - spent_s
-        with recorder.step("Route", _routed(routing), propensity=routing.propensity):
+        with recorder.step("Route", routing.params(), propensity=routing.propensity):
             ROUTES.labels(routing.route).inc()
             COMPLEXITY.observe(routing.score)
         fallback, degraded = routing.fallback, routing.fallback is not None
@@ -136,7 +86,7 @@ class Answering:
     def failed(self, request: SearchRequest, routing: Routing) -> Answered:
         """Return what is known of a search that could not be carried out."""
         recorder = Recorder(self.search.clock, self._monotonic)
-        with recorder.step("Route", _routed(routing), propensity=routing.propensity):
+        with recorder.step("Route", routing.params(), propensity=routing.propensity):
             at = self.search.clock()
         nothing = SearchResult.failure(
             request_id=request.request_id,
@@ -153,9 +103,8 @@ class Answering:
         return plan(request, own, self.search.finder.has_embedder).is_ranked
 
     def _budget_s(self, own: TenantOverrides) -> float:
-        if own.latency_budget_ms is None:
-            return self._time_budget_s
-        return min(own.latency_budget_ms / 1000, self._time_budget_s)
+        own_ms = own.latency_budget_ms
+        return self._time_budget_s if own_ms is None else own_ms / 1000
 
     async def _standard(self, request: SearchRequest, recorder: Recorder) -> list[Scored]:
         params: dict[str, JsonValue] = {"query": request.query, "layer": None}
@@ -204,11 +153,6 @@ class Answering:
             else one._replace(hit=one.hit._replace(similarity=told.get(one.hit.memory_id)))
             for one in shown
         ]
-
-
-def _routed(routing: Routing) -> dict[str, JsonValue]:
-    features: dict[str, JsonValue] = {**routing.features()}
-    return {"route": routing.route, "advantage": routing.advantage, "features": features}
 
 
 def _fell_back(request: SearchRequest, reason: str) -> None:

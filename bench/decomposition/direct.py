@@ -19,7 +19,8 @@ from memstream.clock import now
 from memstream.settings import Settings
 from memstream.wiring import build_answering
 from models import SearchRequest
-from retrieval.answering import Answered, Answering
+from retrieval.answered import Answered
+from retrieval.answering import Answering
 from retrieval.embedding import Embedder
 from retrieval.ingest import Ingest
 from retrieval.search import Search

@@ -4,7 +4,8 @@ from dataclasses import dataclass
 from typing import Final
 
 from models import ContextAssembled, ContextRequest, ContextUsage, SearchRequest
-from retrieval.answering import Answered, Answering
+from retrieval.answered import Answered
+from retrieval.answering import Answering
 from retrieval.context.packing import pack
 from retrieval.routing import Routing
 from retrieval.trajectory import trajectory_id

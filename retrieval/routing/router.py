@@ -4,6 +4,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Final
 
+from pydantic import JsonValue
+
 from models import ComplexitySignals, InForce
 from models.trajectories import Route
 from retrieval.routing.signals import complexity, signals
@@ -32,6 +34,11 @@ class Routing:
     def features(self) -> dict[str, float]:
         """Return what learning may weigh."""
         return features(self.score, self.signals)
+
+    def params(self) -> dict[str, JsonValue]:
+        """Return what a trajectory tells of the choice besides its propensity."""
+        known: dict[str, JsonValue] = {**self.features()}
+        return {"route": self.route, "advantage": self.advantage, "features": known}
 
 
 class Router:
