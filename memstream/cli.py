@@ -33,7 +33,7 @@ from memstream.display import (
     show_tenant,
 )
 from memstream.embedded.process import PartError
-from memstream.evaluation.dataset import DatasetError, EvaluatedRoute, read_dataset
+from memstream.evaluation.dataset import DatasetError, read_dataset, read_route
 from memstream.import_file import ImportFileError, read_items
 from memstream.logs import set_up_logs
 from memstream.parts import broker_address, open_store
@@ -285,7 +285,7 @@ def doctor() -> None:
 def eval_(
     dataset: Annotated[Path, typer.Option(help="A folder with memories.jsonl and queries.jsonl.")],
     k: Annotated[int, typer.Option(min=1, max=100, help="How many results count.")] = 10,
-    route: Annotated[EvaluatedRoute, typer.Option(help="As in service, or one for all.")] = "auto",
+    route: Annotated[str, typer.Option(help="auto (as in service), standard or rlm.")] = "auto",
     several: Annotated[
         bool, typer.Option("--several", help="Only questions with several pieces of evidence.")
     ] = False,
@@ -306,6 +306,7 @@ def eval_(
     for group in without or ():
         if group not in GROUPS:
             raise DatasetError(f"there is no group of features {group!r}: use {', '.join(GROUPS)}")
+    chosen_route = read_route(route)
     settings = load_settings(database=database)
     set_up_logs(settings.log_format)
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn())
@@ -320,7 +321,7 @@ def eval_(
         measured = _run(
             evaluate(
                 *(read_dataset(dataset), settings, k, advance),
-                route=route,
+                route=chosen_route,
                 several=several,
                 baseline=baseline,
                 without=without or (),

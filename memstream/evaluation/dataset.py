@@ -3,7 +3,7 @@
 from collections import Counter
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Literal, TypeVar
+from typing import Literal, TypeVar, cast, get_args
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
@@ -84,6 +84,14 @@ class Dataset:
             )
             places[session] += 1
         return items
+
+
+def read_route(text: str) -> EvaluatedRoute:
+    """Read a route, or say which there are."""
+    for route in get_args(EvaluatedRoute):
+        if text == route:
+            return cast(EvaluatedRoute, route)
+    raise DatasetError(f"there is no route {text!r}: use {', '.join(get_args(EvaluatedRoute))}")
 
 
 def read_dataset(folder: Path) -> Dataset:

@@ -65,13 +65,23 @@ def test_a_table_is_shown_to_people(command, dataset):
     assert "0.833" in shown
 
 
+def test_every_route_can_be_measured(command, dataset):
+    for route in ("auto", "rlm"):
+        told = command("eval", "--dataset", str(dataset), "--route", route, "--json").stdout
+        measured = json.loads(told)
+        assert measured["queries"] == 6
+        assert measured["recall"] == 1.0
+    told = command("eval", "--dataset", str(dataset), "--several", "--json").stdout
+    assert json.loads(told)["queries"] == 2
+
+
 def test_what_is_wrong_with_a_dataset_is_one_clear_line(command, dataset, tmp_path):
     with (dataset / "queries.jsonl").open("a") as file:
         file.write('\n{"id": "x", "tenant": "acme", "query": "?", "category": "c", "gold": ["no"]}')
     for arguments, complaint in (
         ((str(dataset),), "'no'"),
         ((str(tmp_path / "nowhere"),), "memories.jsonl"),
-        ((str(dataset), "--route", "rlm"), "rlm"),
+        ((str(dataset), "--route", "sideways"), "sideways"),
     ):
         outcome = command("eval", "--dataset", *arguments, check=False)
         assert outcome.returncode == 1
