@@ -31,9 +31,10 @@ async def broker(tmp_path):
 
 @pytest.fixture
 def run(broker, tmp_path):
-    async def run(handler, stopped):
+    async def run(handler, stopped, *, side_by_side=False):
         app = build_app(broker, "test.", tmp_path, PARTITIONS)
-        register(app, NAMES, {Topic.ITEMS: handler}, now)
+        handlers = {Topic.ITEMS: handler}
+        register(app, NAMES, *([{}, handlers] if side_by_side else [handlers, {}]), now)
         async with asyncio.timeout(60):
             await run_app(app, stopped)
 
@@ -106,3 +107,31 @@ async def test_what_was_finished_before_a_clean_stop_does_not_come_again(run, br
     second = Collector(len(new))
     await run(second, second.stopped)
     assert sorted(second.numbers) == new
+
+
+async def test_side_by_side_what_is_under_way_at_a_clean_stop_comes_again(run):
+    stopped, done, under_way = asyncio.Event(), [], []
+
+    async def some_are_slow(delivery):
+        number = int(delivery.value)
+        under_way.append(number)
+        if number % 3 == 0:
+            if len(under_way) == MESSAGES:
+                stopped.set()
+            await asyncio.Event().wait()
+        done.append(number)
+        if len(under_way) == MESSAGES:
+            stopped.set()
+
+    await run(some_are_slow, stopped, side_by_side=True)
+    slow = {number for number in range(MESSAGES) if number % 3 == 0}
+    # Nobody waited for the slow ones.
+    assert set(done) == set(range(MESSAGES)) - slow
+    again, all_again = set(), asyncio.Event()
+
+    async def collect(batch):
+        again.update(int(delivery.value) for delivery in batch)
+        if again >= slow:
+            all_again.set()
+
+    await run(collect, all_again)
