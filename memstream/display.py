@@ -80,9 +80,9 @@ def show_tenant(
         shown = {"tenant_id": tenant_id, "in_force": in_force.model_dump(mode="json")}
         console.print_json(json.dumps({**shown, "overrides": own}))
         return
-    values = in_force.model_dump(mode="json", exclude_none=True)
+    values = in_force.model_dump(mode="json")
     table = Table("key", Column("value", overflow="fold"), "whose", title=escape(tenant_id))
     for key in type(overrides).model_fields:
-        value = json.dumps(values[key], ensure_ascii=False) if key in values else "no limit"
+        value = json.dumps(values[key], ensure_ascii=False)
         table.add_row(key, escape(value), "[bold]tenant[/]" if key in own else "default")
     console.print(table)

@@ -90,8 +90,8 @@ class InForce(Record):
     """What counts how much where a search asks for fixed weights."""
     token_budget: TokenBudget = 2000
     """The most tokens of a context whose request names no budget."""
-    latency_budget_ms: LatencyBudget | None = None
-    """How long a search may take before it answers with what it has; None is no limit."""
+    latency_budget_ms: LatencyBudget = 30_000.0
+    """How long a complex search may take before it answers with what it has."""
     global_prior: bool = True
     """Whether learning starts from what was learned for all tenants."""
 

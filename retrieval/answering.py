@@ -2,7 +2,6 @@
 
 import time
 from collections.abc import Callable
-from typing import Final
 
 import structlog
 from pydantic import JsonValue
@@ -30,9 +29,6 @@ from storage.protocol import FADED_CONFIDENCE
 
 log = structlog.get_logger(__name__)
 
-TIME_BUDGET_S: Final = 30.0
-"""How long a decomposition may take where its tenant does not say."""
-
 
 class Answering:
     """Routes a request, and carries it out on its route."""
@@ -43,13 +39,11 @@ class Answering:
         router: Router,
         decomposition: Decomposition,
         monotonic: Callable[[], float] = time.monotonic,
-        time_budget_s: float = TIME_BUDGET_S,
     ) -> None:
         self.search = search
         self._router = router
         self._decomposition = decomposition
         self._monotonic = monotonic
-        self._time_budget_s = time_budget_s
 
     async def route(self, request: SearchRequest) -> Routing:
         """Return the route of a request.
@@ -69,15 +63,13 @@ class Answering:
     ) -> Answered:
         """Carry out a request; of its time budget so much is spent already."""
         recorder = Recorder(self.search.clock, self._monotonic)
-        started_at, deadline = self.search.clock(), self._monotonic() - spent_s
+        started_at, began = self.search.clock(), self._monotonic() - spent_s
         with recorder.step("Route", routing.params(), propensity=routing.propensity):
             ROUTES.labels(routing.route).inc()
             COMPLEXITY.observe(routing.score)
         fallback, degraded = routing.fallback, routing.fallback is not None
         if routing.route == "rlm":
-            own = await self.search.tenants.of(request.tenant_id)
-            deadline += self._budget_s(own)
-            shown, fallback, degraded = await self._decompose(request, own, recorder, deadline)
+            shown, fallback, degraded = await self._decompose(request, recorder, began)
         else:
             shown = await self._standard(request, recorder)
         answer = result(request, shown, self.search.clock(), degraded=degraded)
@@ -102,10 +94,6 @@ class Answering:
             return False
         return plan(request, own, self.search.finder.has_embedder).is_ranked
 
-    def _budget_s(self, own: TenantOverrides) -> float:
-        own_ms = own.latency_budget_ms
-        return self._time_budget_s if own_ms is None else own_ms / 1000
-
     async def _standard(self, request: SearchRequest, recorder: Recorder) -> list[Scored]:
         params: dict[str, JsonValue] = {"query": request.query, "layer": None}
         kind = "Get" if request.operation == "get" else "SearchLayer"
@@ -115,11 +103,13 @@ class Answering:
         return shown
 
     async def _decompose(
-        self, request: SearchRequest, own: TenantOverrides, recorder: Recorder, deadline: float
+        self, request: SearchRequest, recorder: Recorder, began: float
     ) -> tuple[list[Scored], str | None, bool]:
         at = self.search.clock()
+        own = await self.search.tenants.of(request.tenant_id)
         planned = plan(request, own, self.search.finder.has_embedder)
         in_force = await self.search.tenants.in_force(request.tenant_id)
+        deadline = began + in_force.latency_budget_ms / 1000
         task = Task(request, in_force, planned, at, deadline)
         started = self._monotonic()
         try:

@@ -41,8 +41,7 @@ _AGGREGATION: Final = frozenset(
 _COMPARISON: Final = frozenset(
     {
         *("compare", "compared", "comparing", "comparison", "vs", "versus", "contrast"),
-        *("differ", "differs", "similarities", "difference between", "differences between"),
-        *("in common", "similarity between"),
+        *("differ", "differs", "difference between", "differences between"),
     }
 )
 _STRUCTURE: Final = frozenset(

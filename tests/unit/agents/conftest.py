@@ -80,12 +80,12 @@ def services(answering, published, dead_letters, names, guard=None):
     }
 
 
-def answering_with(search, store, language_model=None, **chosen):
+def answering_with(search, store, language_model=None):
     """Answer with a search, and take apart what is complex."""
     reasoner = Reasoner(language_model, "root", AnswerCache(time.monotonic), time.monotonic)
     sub_calls = SubCalls(language_model, "sub") if language_model else None
     decomposition = open_decomposition(search, store, reasoner, sub_calls)
-    return Answering(search, Router(), decomposition, **chosen)
+    return Answering(search, Router(), decomposition)
 
 
 @pytest.fixture

@@ -32,7 +32,7 @@ def test_the_defaults_are_those_of_the_requirements():
     assert (served.routing_threshold, served.search_threshold) == (0.3, 0.7)
     assert (served.rlm_enabled, served.reasoning_enabled, served.global_prior) == (True,) * 3
     assert (served.reasoning_cache_ttl_s, served.token_budget) == (3600, 2000)
-    assert served.latency_budget_ms is None
+    assert served.latency_budget_ms == 30_000
     weights = served.recall_weights
     assert (weights.relevance, weights.importance) == (0.4, 0.3)
     assert (weights.recency, weights.confidence) == (0.2, 0.1)

@@ -7,7 +7,7 @@ from datetime import timedelta
 import pytest
 from prometheus_client import REGISTRY
 
-from models import Item, SearchRequest
+from models import InForce, Item, SearchRequest
 from retrieval.answering import Answering
 from retrieval.decomposition import Limits, open_decomposition
 from retrieval.decomposition.sub_calls import SubCalls
@@ -71,11 +71,12 @@ async def model(server):
 
 async def answered(store, query, *, model=None, limits=None, budget_s=20.0, **fields):
     """Answer on the route for what is complex, whatever the query."""
-    search = Search(store, WordEmbedder(), lambda: NOON)
+    service = InForce(latency_budget_ms=1000 * budget_s)
+    search = Search(store, WordEmbedder(), lambda: NOON, service=service)
     reasoner = Reasoner(model, "root", AnswerCache(time.monotonic), time.monotonic, 1.0)
     sub_calls = SubCalls(model, "sub", 5.0) if model else None
     decomposition = open_decomposition(search, store, reasoner, sub_calls, limits=limits)
-    answering = Answering(search, Router(), decomposition, time_budget_s=budget_s)
+    answering = Answering(search, Router(), decomposition)
     ids = {"request_id": "r", "tenant_id": "acme", "session_id": "s", "threshold": 0}
     request = SearchRequest.model_validate({**ids, "query": query, **fields})
     routing = await answering.route(request)
