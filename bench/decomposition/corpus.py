@@ -7,7 +7,8 @@ from pathlib import Path
 from bench.search import words
 from bench.search.corpus import Corpus, Question, from_dataset, generated
 from bench.search.telling import Teller
-from models import Item
+from models import InForce, Item
+from retrieval.routing import Router
 
 TENANT = "tenant-20%"
 """Of those that are invented, the one with the most memories."""
@@ -34,9 +35,12 @@ class Questions:
 
 def simple(memories: int, questions: int) -> Questions:
     """Invent memories of one tenant, each of a team, and simple questions."""
-    corpus = generated(round(memories / SHARE), questions)
+    corpus = generated(round(memories / SHARE), 2 * questions)
     items = (item for item in corpus.items if item.tenant_id == TENANT)
-    return Questions("invented, simple", tuple(_in_teams(items)), tuple(corpus.of(TENANT)))
+    # By chance some of the invented questions read as complex.
+    router, own = Router(), InForce()
+    asked = [one for one in corpus.of(TENANT) if router.route(one.text, own).route == "standard"]
+    return Questions("invented, simple", tuple(_in_teams(items)), tuple(asked[:questions]))
 
 
 def hard(asked: Questions, count: int) -> Questions:
