@@ -1,1 +1,1 @@
-"""How a tenant's retrieval policy gets better: rewards, trainers, evaluation. Nothing yet."""
+"""How a tenant's retrieval policy gets better: outcomes and rewards; trainers are to come."""
