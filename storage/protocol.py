@@ -10,6 +10,7 @@ from pydantic import JsonValue
 from models import Item, TenantOverrides
 from models.memories import Kind, Layer
 from storage.counts import Counts, Use
+from storage.joins import Joins
 from storage.words import Asked
 
 if TYPE_CHECKING:
@@ -169,6 +170,10 @@ class Found:
 
 class Store(Protocol):
     """Memories of many tenants, each of whom sees only its own."""
+
+    @property
+    def joins(self) -> Joins:
+        """What joins searches with what happened after them."""
 
     async def apply(self, changes: Sequence[Change]) -> None:
         """Apply the changes in order, in one transaction; an event that came before is skipped."""

@@ -12,9 +12,9 @@ _PART = re.compile(r"\{(\w+)\}")
 
 
 @cache
-def statements(package: str) -> dict[str, str]:
-    """Return the named statements of ``package``'s queries.sql."""
-    text = files(package).joinpath("queries.sql").read_text(encoding="utf-8")
+def statements(package: str, file: str = "queries.sql") -> dict[str, str]:
+    """Return the named statements of a file of ``package``."""
+    text = files(package).joinpath(file).read_text(encoding="utf-8")
     _, *parts = _NAME.split(text)
     named: dict[str, str] = {}
     for name, sql in zip(parts[::2], parts[1::2], strict=True):

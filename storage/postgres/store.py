@@ -13,6 +13,7 @@ from storage.counts import Counts, Use
 from storage.overrides import read_overrides, split_changes
 from storage.postgres.connect import PASSING, open_pool, unreachable
 from storage.postgres.find import filter_parameters, find
+from storage.postgres.joins import PostgresJoins
 from storage.postgres.write import apply_to_tenant, unseen, use_of_tenant
 from storage.protocol import MAX_RELATED, Change, Embedding, Filter, Found, Hit, Related, Sought
 from storage.statements import statements
@@ -37,6 +38,7 @@ class PostgresStore:
         self._indexed: set[tuple[str, int]] = set()
         self._large: set[str] = set()
         self._partitions: dict[str, int] = {}
+        self.joins = PostgresJoins(self._transaction)
 
     @classmethod
     async def open(

@@ -31,6 +31,7 @@ from storage.sqlite.entities import having, related
 from storage.sqlite.full_text import Matches, Words
 from storage.sqlite.hits import found_hit, memory_row, plain_hit, row_fits
 from storage.sqlite.index import TenantIndex
+from storage.sqlite.joins import SqliteJoins
 from storage.sqlite.pool import Pool
 from storage.sqlite.rows import Row, as_moment, as_text
 from storage.statements import statements
@@ -48,6 +49,7 @@ class SqliteStore:
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="sqlite")
         self._indexes: dict[tuple[str, str | None], TenantIndex] = {}
         self._full_text = full_text
+        self.joins = SqliteJoins(self._run, lambda: self._database)
 
     @classmethod
     async def open(cls, path: Path, *, full_text: bool = True) -> "SqliteStore":

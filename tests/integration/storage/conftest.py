@@ -12,7 +12,10 @@ from retrieval.embedding import open_embedder
 from storage.postgres import PostgresStore, migrate
 from storage.sqlite import SqliteStore
 
-TABLES = "memories, inbox, tenant_overrides, postings, corpora"
+TABLES = (
+    "memories, inbox, tenant_overrides, postings, corpora, open_trajectories, parked_signals, "
+    "abandonments, outbox"
+)
 
 
 @pytest.fixture(scope="session")

@@ -9,8 +9,10 @@ import pytest
 from models import Item
 from storage import Change, Embedding
 from storage.postgres import PostgresStore, migrate
+from tests.integration.storage.aftermath import decide, decision, hear, signal
 
-TABLES = ["memories", "inbox", "postings", "corpora", "tenant_overrides"]
+JOINED = ["open_trajectories", "parked_signals", "abandonments", "outbox"]
+TABLES = ["memories", "inbox", "postings", "corpora", "tenant_overrides", *JOINED]
 AS_THE_SERVICE = {"role": "memstream_app", "search_path": "memstream,public"}
 
 
@@ -30,6 +32,10 @@ async def url(emptied_postgres):
     )
     for tenant in ("acme", "umbrella"):
         await store.override(tenant, {"search_threshold": 0.5})
+        await decide(store, decision(tenant=tenant))
+        await hear(store, signal("context.usage", tenant=tenant))
+        await hear(store, signal("feedback", tenant=tenant, request_id="unknown"))
+        await hear(store, signal("session.abandonments", tenant=tenant))
     await store.close()
     return emptied_postgres
 
@@ -91,6 +97,15 @@ async def test_a_tenant_is_no_pattern(service, tenant):
         "INSERT INTO corpora VALUES ('hooli', 1, 1)",
         "INSERT INTO tenant_overrides VALUES ('hooli', '{}')",
         "INSERT INTO inbox VALUES ('umbrella', 'items', 'e2', now())",
+        "INSERT INTO open_trajectories (tenant_id, request_id, noted_at)"
+        " VALUES ('umbrella', 'q', now())",
+        "INSERT INTO open_trajectories (tenant_id, request_id, noted_at)"
+        " VALUES ('umbrella', 'r', now()) ON CONFLICT (tenant_id, request_id)"
+        " DO UPDATE SET settled = true",
+        "INSERT INTO parked_signals VALUES ('umbrella', 'q', 'usage', 'e', '{}', now(), '{}')",
+        "INSERT INTO abandonments VALUES ('umbrella', 's', 'f', now(), now(), now(), '{}', '{}')",
+        "INSERT INTO outbox (tenant_id, topic, headers, written_at)"
+        " VALUES ('umbrella', 'memory.trajectories', '[]', now())",
         *(f"UPDATE {table} SET tenant_id = 'umbrella'" for table in TABLES),
         # Nor may what is hidden be met by its key.
         "INSERT INTO corpora VALUES ('umbrella', 1, 1) ON CONFLICT (tenant_id)"
@@ -142,6 +157,32 @@ async def test_only_the_service_may_have_vectors_indexed(url):
     )
     await connection.close()
     assert not allowed
+
+
+@pytest.mark.requirement("SE-1")
+async def test_what_is_due_across_tenants_tells_their_names_and_nothing_else(service, url):
+    before = await everything(url)
+    due = await service.fetch("SELECT * FROM tenants_due(now() + '1 year', '1 minute', 10)")
+    assert sorted(tuple(row) for row in due) == [("acme",), ("umbrella",)]
+    assert await service.fetch("SELECT * FROM tenants_due('2026-01-01', '1 minute', 10)") == []
+    assert tuple(await service.fetchrow("SELECT open, parked, outbox FROM join_health()")) == (
+        *(0, 2, 2),
+    )
+    assert await service.fetchval("SELECT forget_trajectories('2026-01-01', 10)") == 0
+    assert await everything(url) == before
+
+
+@pytest.mark.requirement("SE-1")
+@pytest.mark.parametrize(
+    "function", ["tenants_due", "forget_trajectories", "take_outbox", "join_health"]
+)
+async def test_only_the_service_may_reach_across_tenants(url, function):
+    connection = await asyncpg.connect(url)
+    named = await connection.fetchval("SELECT $1::regproc::oid", f"memstream.{function}")
+    rights = "SELECT has_function_privilege($1, $2::oid, 'EXECUTE')"
+    assert await connection.fetchval(rights, "memstream_app", named)
+    assert not await connection.fetchval(rights, "public", named)
+    await connection.close()
 
 
 @pytest.mark.requirement("SE-1")

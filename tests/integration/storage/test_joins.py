@@ -1,0 +1,335 @@
+"""The join on both stores: each event once, whatever comes first, within the tenant."""
+
+import asyncio
+import itertools
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from models import Decision
+from tests.integration.storage.aftermath import (
+    CAT,
+    GET,
+    LABELLER,
+    MUCH_LATER,
+    NOON,
+    PET,
+    RAIN,
+    Oracle,
+    decide,
+    decision,
+    hear,
+    labels,
+    published,
+    second,
+    settle,
+    signal,
+)
+
+USED = ("r", 0, "result_used", 1.0)
+
+
+@pytest.mark.requirement("TR-1", "TR-2")
+@pytest.mark.parametrize(
+    ("heard", "label"),
+    [
+        (signal("context.usage", quality_score=0.7), ("result_used", 0.7)),
+        (signal("feedback", quality_score=0.2), ("result_used", 0.2)),
+        (signal("query.refinements"), ("query_refined", "other words")),
+        (signal("session.abandonments", request_id="r"), ("result_ignored",)),
+        (signal("session.abandonments"), ("result_ignored",)),
+    ],
+    ids=["use", "feedback", "refinement", "abandonment", "abandoned session"],
+)
+async def test_the_first_decisive_signal_labels_at_once(store, heard, label):
+    await decide(store, decision())
+    assert await published(store) == ([], [])
+    joined = await hear(store, heard, at=second(21))
+    assert joined.waited_s == [20]
+    trajectories, _ = await published(store)
+    assert labels(trajectories) == [("r", 0, *label)]
+    # The same event again, and the end of the window, are no news.
+    assert (await hear(store, heard)).duplicates == 1
+    await settle(store, 101)
+    assert await published(store) == ([], [])
+
+
+@pytest.mark.requirement("TR-1", "TR-2")
+@pytest.mark.parametrize(
+    ("heard", "label"),
+    [
+        (signal("context.usage", quality_score=0.7), ("result_used", 0.7)),
+        (signal("session.abandonments"), ("result_ignored",)),
+    ],
+    ids=["of the search", "of the session"],
+)
+async def test_a_signal_may_come_before_its_search(store, heard, label):
+    joined = await hear(store, heard)
+    assert joined.parked == (heard.request_id is not None)
+    await settle(store, 119)
+    await decide(store, decision())
+    trajectories, letters = await published(store)
+    assert labels(trajectories) == [("r", 0, *label)]
+    assert letters == []
+    await settle(store, 100_000)
+    assert await published(store) == ([], [])
+
+
+@pytest.mark.requirement("TR-2", "SE-1")
+async def test_a_signal_without_a_search_is_kept_after_two_minutes(store):
+    await decide(store, decision(tenant="umbrella"))
+    await hear(store, signal("context.usage", "mine"))
+    await hear(store, signal("session.abandonments", "whole"))
+    await settle(store, 119)
+    trajectories, letters = await published(store)
+    assert (labels(trajectories), letters) == ([("r", 0, "no_signal")], [])
+    joined = await settle(store, 10_000)
+    assert joined.dead == {
+        ("memory.context.usage", "dangling"): 1,
+        ("memory.session.abandonments", "dangling"): 1,
+    }
+    _, letters = await published(store)
+    assert [(one.key, one.value) for one in letters] == [(b"key", b"mine"), (b"key", b"whole")]
+    headers = dict(letters[0].headers)
+    assert (headers["trace"], headers["none"]) == (b"\xff", None)
+    assert headers["memstream-error-code"] == b"dangling"
+    assert headers["memstream-error-offset"] == b"7"
+    # Replayed when its search is there, it has its effect.
+    await decide(store, decision())
+    assert (await hear(store, signal("context.usage", "mine"))).duplicates == 0
+    trajectories, _ = await published(store)
+    assert labels(trajectories) == [USED]
+
+
+@pytest.mark.requirement("TR-2")
+async def test_a_late_signal_corrects_and_a_later_one_is_kept(store):
+    await decide(store, decision())
+    await settle(store, 101)
+    joined = await hear(store, signal("context.usage", "in time", heard=1101, quality_score=0.5))
+    assert joined.corrected == 1
+    await hear(store, signal("context.usage", "worse", heard=1101, quality_score=0.4))
+    joined = await hear(store, signal("feedback", "too late", heard=1102))
+    assert joined.dead == {("memory.feedback", "late"): 1}
+    trajectories, letters = await published(store)
+    assert labels(trajectories) == [("r", 0, "no_signal"), ("r", 1, "result_used", 0.5)]
+    assert [one.value for one in letters] == [b"too late"]
+    assert [one["trainable"] for one in trajectories] == [False, True]
+    assert [one["reward"] for one in trajectories] == [0.3, 0.8]
+
+
+@pytest.mark.requirement("TJ-1", "TJ-3", "TR-3")
+async def test_a_trajectory_has_all_of_its_decision_but_how_it_ended(store):
+    searched = decision(tokens_used=50_000, query='"quoted" – ünïcode')
+    await decide(store, searched)
+    await hear(store, signal("context.usage"))
+    (trajectory,), _ = await published(store)
+    kept = searched.model_dump(mode="json", exclude={"succeeded", "seed"})
+    assert {name: trajectory.pop(name) for name in kept} == kept
+    assert trajectory == {
+        "revision": 0,
+        "outcome": {"type": "result_used", "quality_score": 1.0, "new_query": None},
+        "reward": 1.0,
+        "trainable": True,
+        "labelled_at": "2026-11-17T12:00:00Z",
+    }
+
+
+@pytest.mark.requirement("TR-1")
+@pytest.mark.parametrize("order", list(itertools.permutations(range(3))))
+async def test_the_next_search_of_the_session_decides_whichever_comes_first(store, order):
+    searches = [decision("a"), decision("b", at=5, query=RAIN), decision("c", at=9, query=PET)]
+    await decide(store, decision("x", session="other", at=2, query=PET))
+    for number in order:
+        await decide(store, searches[number])
+    await settle(store, 300)
+    trajectories, _ = await published(store)
+    last = {one[0]: one[2:] for one in labels(trajectories)}
+    assert last == {
+        "a": ("result_ignored",),
+        "b": ("result_ignored",),
+        "c": ("no_signal",),
+        "x": ("no_signal",),
+    }
+    assert last == {one[0]: one[2:] for one in sorted(labels(trajectories))}
+
+
+@pytest.mark.requirement("TR-1", "TR-2")
+async def test_a_reworded_query_is_a_refinement_unless_the_result_was_used(store):
+    await decide(store, decision("a"), decision("b", session="used"))
+    await hear(store, signal("context.usage", request_id="b", session="used"))
+    await decide(store, decision("a2", at=60, query=PET))
+    await decide(store, decision("b2", session="used", at=60, query=PET))
+    await decide(store, decision("c", session="slow"), decision("c2", session="slow", at=102))
+    trajectories, _ = await published(store)
+    assert labels(trajectories) == [
+        ("b", 0, "result_used", 1.0),
+        ("a", 0, "query_refined", PET),
+    ]
+
+
+@pytest.mark.requirement("TR-2")
+async def test_of_an_abandoned_session_only_what_was_open_is_ignored(store):
+    await hear(store, signal("session.abandonments", at=150, heard=160))
+    await decide(store, decision("over"), decision("open", at=120), decision("later", at=151))
+    await decide(store, decision("theirs", tenant="umbrella", at=120))
+    await decide(store, decision("elsewhere", session="other", at=120))
+    trajectories, _ = await published(store)
+    assert labels(trajectories) == [("open", 0, "result_ignored")]
+
+
+@pytest.mark.requirement("SE-1")
+async def test_a_signal_of_another_tenant_has_no_effect(store):
+    for tenant in ("acme", "umbrella"):
+        await decide(store, decision(tenant=tenant))
+    await decide(store, decision("only", tenant="umbrella", session="o"))
+    await hear(store, signal("context.usage"), signal("context.usage", "f", request_id="only"))
+    await hear(store, signal("session.abandonments"))
+    trajectories, _ = await published(store)
+    assert [(one["tenant_id"], one["request_id"]) for one in trajectories] == [("acme", "r")]
+    await settle(store, 121)
+    trajectories, letters = await published(store)
+    assert {(one["tenant_id"], one["outcome"]["type"]) for one in trajectories} == {
+        ("umbrella", "no_signal")
+    }
+    assert [one.value for one in letters] == [b"f"]
+
+
+async def test_what_can_no_longer_be_corrected_is_forgotten(store):
+    await decide(store, decision())
+    await settle(store, 1200)
+    assert (await settle(store, 1200)).settled == 0
+    assert (await settle(store, 1201)).settled == 1
+    # A decision that comes again does not open it again.
+    assert (await decide(store, decision())).duplicates == 1
+    await settle(store, 10_000)
+    trajectories, _ = await published(store)
+    assert labels(trajectories) == [("r", 0, "no_signal")]
+
+
+async def test_what_could_not_be_published_is_published_later(store):
+    async def fail(_):
+        raise ConnectionError
+
+    await decide(store, decision())
+    await hear(store, signal("context.usage"))
+    health = await store.joins.join_health()
+    assert (health.open, health.parked, health.outbox, health.oldest_at) == (0, 0, 1, NOON)
+    with pytest.raises(Exception):  # noqa: B017 — a store may take it for its own failure
+        await store.joins.relay(fail, 10)
+    trajectories, _ = await published(store)
+    assert labels(trajectories) == [USED]
+    assert (await store.joins.join_health()).outbox == 0
+
+
+async def test_what_fails_half_way_leaves_nothing_and_can_be_done_again(store, monkeypatch):
+    await decide(store, decision())
+
+    def fail(*_):
+        raise RuntimeError
+
+    with monkeypatch.context() as patched:
+        patched.setattr(LABELLER, "publication", fail)
+        with pytest.raises(RuntimeError):
+            await hear(store, signal("context.usage"))
+    assert (await hear(store, signal("context.usage"))).duplicates == 0
+    trajectories, _ = await published(store)
+    assert labels(trajectories) == [USED]
+
+
+@pytest.mark.requirement("TR-2")
+async def test_searches_and_signals_that_meet_at_the_same_moment_do_not_miss_each_other(store):
+    names = [f"r{n}" for n in range(60)]
+    uses = [signal("context.usage", f"e-{name}", request_id=name) for name in names]
+    said = [signal("feedback", f"e-{name}", request_id=name, quality_score=0.4) for name in names]
+    half = len(names) // 2
+    searches = [decision(name, session=name) for name in names]
+    await asyncio.gather(
+        *(decide(store, *part) for part in (searches[:half], searches[half:], searches[10:40])),
+        *(hear(store, *part) for part in (uses[half:], uses[:half], said[:half], said[half:])),
+    )
+    trajectories, letters = await published(store)
+    last = {one[0]: one[2:] for one in sorted(labels(trajectories))}
+    assert (last, letters) == (dict.fromkeys(names, ("result_used", 0.4)), [])
+
+
+TENANTS = (f"tenant-{n}-" for n in itertools.count())
+FEW = st.sampled_from
+NAMES = ["a", "b", "c", "d"]
+COMMON = {
+    "tenant": FEW(["x", "x", "x", "y"]),
+    "session": FEW(["s", "s", "t"]),
+}
+DECISIONS = st.builds(
+    dict, request_id=FEW(NAMES), at=FEW([0, 5, 5, 50, 101, 130]), took=FEW([0, 1, 30]),
+    query=FEW([CAT, PET, RAIN, GET]), **COMMON,
+)  # fmt: skip
+TIMES = {"heard": FEW([1, 10, 60, 105, 1000, 1120, 1500]), "at": FEW([None, None, 0, 7, 55, 120])}
+HEARD = st.one_of(
+    st.builds(dict, topic=st.just("context.usage"), request_id=FEW(NAMES), event_id=FEW("uvw"),
+              quality_score=FEW([0.0, 0.5, 1.0]), memory_ids=FEW([("m",), ("m",), ()]),
+              **TIMES, **COMMON),
+    st.builds(dict, topic=st.just("feedback"), request_id=FEW(NAMES), event_id=FEW("uvw"),
+              quality_score=FEW([0.1, 0.9]), **TIMES, **COMMON),
+    st.builds(dict, topic=st.just("query.refinements"), request_id=FEW(NAMES), event_id=FEW("uvw"),
+              new_query=FEW(["p", "q"]), **TIMES, **COMMON),
+    st.builds(dict, topic=st.just("session.abandonments"), request_id=FEW([*NAMES, None, None]),
+              event_id=FEW("uvw"), **TIMES, **COMMON),
+)  # fmt: skip
+
+
+def unique(events):
+    """Leave one content for each name: which of two counts is not what is tested here."""
+    kept = {}
+    for event in events:
+        own = event.request_id if isinstance(event, Decision) else event.signal.event_id
+        tenant = getattr(event, "tenant_id", None) or event.signal.tenant_id
+        kept.setdefault((tenant, getattr(event, "kind", "search"), own), event)
+    return list(kept.values())
+
+
+@pytest.mark.requirement("TR-1", "TR-2", "SE-1")
+@settings(
+    max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
+@given(
+    decisions=st.lists(DECISIONS, min_size=1, max_size=6),
+    heard=st.lists(HEARD, max_size=8),
+    data=st.data(),
+)
+async def test_labels_are_those_of_the_log_whatever_the_order(store, decisions, heard, data):
+    unlike = next(TENANTS)
+    events = unique(
+        [
+            *(decision(**{**one, "tenant": unlike + one["tenant"]}) for one in decisions),
+            *(signal(**{**one, "tenant": unlike + one["tenant"]}) for one in heard),
+        ]
+    )
+    oracle = Oracle()
+    for event in events:
+        oracle.read(event)
+    repeated = events + data.draw(st.lists(st.sampled_from(events), max_size=4))
+    log = data.draw(st.permutations(repeated))
+    # Too early a sweep is put right by what comes after it.
+    sweeps = data.draw(st.lists(FEW([None, None, 50, 150, 250]), min_size=20, max_size=20))
+    for kind, group in itertools.groupby(log, lambda event: getattr(event, "kind", None)):
+        batch = list(group)
+        for part in (batch[:2], batch[2:]):
+            if part:
+                await (hear if kind else decide)(store, *part, at=MUCH_LATER)
+        if (sweep := sweeps.pop()) is not None:
+            await settle(store, sweep)
+    await settle(store, 86_400 + 121 + 100)
+    trajectories, letters = await published(store)
+    told = {}
+    for one in trajectories:
+        told.setdefault((one["tenant_id"], one["request_id"]), []).append(one)
+    assert {name: labels(many)[-1][2:] for name, many in told.items()} == {
+        name: oracle.label(search) for name, search in oracle.searches.items()
+    }
+    for many in told.values():
+        assert [one["revision"] for one in many] == list(range(len(many)))
+        outcomes = [one["outcome"] for one in many]
+        assert all(one != other for one, other in itertools.pairwise(outcomes))
+    codes = [dict(one.headers)["memstream-error-code"].decode() for one in letters]
+    assert sorted(codes) == sorted(oracle.dead().elements())
