@@ -12,6 +12,7 @@ from agents.metrics import MESSAGES
 from agents.patience import until_available
 from models import Record
 from topics import DecodeError, Headers, RefusedError, check_key, decode
+from topics.codec import MAX_VALUE_BYTES
 
 log = structlog.get_logger(__name__)
 
@@ -23,6 +24,8 @@ Admit = Callable[[Delivery, E, Headers], None]
 
 class EventsAgent(ABC, Generic[E]):
     """Takes events that nobody waits for; what is done with them, each kind of it says."""
+
+    _max_bytes: int | None = MAX_VALUE_BYTES
 
     def __init__(self, model: type[E], admit: Admit[E], dead_letters: DeadLetters) -> None:
         self._model = model
@@ -48,7 +51,7 @@ class EventsAgent(ABC, Generic[E]):
         headers = Headers.parse(delivery.headers)
         try:
             check_key(delivery.key)
-            event = decode(self._model, delivery.value, headers)
+            event = decode(self._model, delivery.value, headers, max_bytes=self._max_bytes)
             self._admit(delivery, event, headers)
             return delivery, event
         except (DecodeError, RefusedError) as error:

@@ -18,6 +18,9 @@ MAX_BATCH = {
     # Nobody waits for signals, but searches wait while the embedded store counts: 20 ms for these.
     Topic.CONTEXT_USAGE: 128,
     Topic.FEEDBACK: 128,
+    Topic.DECISIONS: 128,
+    Topic.QUERY_REFINEMENTS: 128,
+    Topic.SESSION_ABANDONMENTS: 128,
 }
 
 

@@ -83,8 +83,14 @@ class Settings(BaseSettings):
         "memory.", description="up to 100 letters, digits, dots, dashes and underscores"
     )
     partitions: int = Field(4, ge=1, le=10_000, description="a whole number from 1 to 10000")
-    outcome_window_s: float = Field(600, gt=0, description="seconds, above 0")
-    correction_window_s: float = Field(86_400, ge=0, description="seconds, 0 or more")
+    outcome_window_s: float = Field(
+        600, gt=0, le=31_536_000, description="seconds, above 0, up to 31536000"
+    )
+    correction_window_s: float = Field(
+        86_400, ge=0, le=31_536_000, description="seconds, 0 to 31536000"
+    )
+    reward_success: float = Field(1.0, ge=-100, le=100, description="a number from -100 to 100")
+    reward_efficiency: float = Field(0.3, ge=-100, le=100, description="a number from -100 to 100")
     data_dir: Path = Field(Path(".memstream"), description="a folder that can be written")
     web_host: str = Field("127.0.0.1", description="the address the console listens on")
     web_port: int = Field(6066, ge=0, le=65_535, description="a port from 1 to 65535, 0 for any")

@@ -16,7 +16,7 @@ result, or an original with more headers than it came with."""
 
 _LARGE = (
     *(Topic.SEARCH_RESULTS, Topic.CONTEXT_ASSEMBLED, Topic.DEAD_LETTERS),
-    *(Topic.DECOMPOSITIONS, Topic.DECISIONS),
+    *(Topic.DECOMPOSITIONS, Topic.DECISIONS, Topic.TRAJECTORIES),
 )
 
 MAX_REPLICAS = 3

@@ -3,6 +3,7 @@
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass
+from datetime import timedelta
 from typing import Any
 
 from agents.dead_letters import DeadLetters
@@ -12,12 +13,22 @@ from agents.desk import Desk, Outgoing
 from agents.feedback import FeedbackAgent
 from agents.guard import Guard
 from agents.items import ItemsAgent
+from agents.outcomes import DecisionsAgent, Outcomes, SignalsAgent
 from agents.search import FastLane
 from agents.service import ContextService, SearchService, Service
 from agents.usage import UsageAgent
+from learning.labelling import Labeller, Windows
+from learning.rewards import RewardWeights
 from memstream.clock import now
 from memstream.settings import Settings
-from models import ContextAssembled, ContextRequest, SearchRequest, SearchResult
+from models import (
+    ContextAssembled,
+    ContextRequest,
+    QueryRefinement,
+    SearchRequest,
+    SearchResult,
+    SessionAbandonment,
+)
 from retrieval.answering import Answering
 from retrieval.decomposition import open_decomposition
 from retrieval.decomposition.sub_calls import SubCalls
@@ -29,6 +40,12 @@ from retrieval.routing import Router
 from retrieval.search import Search
 from storage import Store
 from topics import Topic, TopicNames
+
+JOINED = (
+    *(Topic.DECISIONS, Topic.CONTEXT_USAGE, Topic.FEEDBACK),
+    *(Topic.QUERY_REFINEMENTS, Topic.SESSION_ABANDONMENTS),
+)
+"""What the join reads."""
 
 
 @dataclass(frozen=True)
@@ -63,8 +80,18 @@ def build_answering(
     return Answering(search, Router(), decomposition)
 
 
+def build_outcomes(settings: Settings, store: Store, names: TopicNames) -> Outcomes:
+    """Return what joins searches with what happened after them."""
+    windows = Windows(
+        timedelta(seconds=settings.outcome_window_s),
+        timedelta(seconds=settings.correction_window_s),
+    )
+    weights = RewardWeights(settings.reward_success, settings.reward_efficiency)
+    return Outcomes(store.joins, Labeller(windows, weights, names, now), now)
+
+
 def handlers(
-    settings: Settings, parts: Parts
+    settings: Settings, parts: Parts, outcomes: Outcomes
 ) -> tuple[Mapping[Topic, Handler], Mapping[Topic, OneByOne]]:
     """Return the handlers of batches, and those of single messages, by topic."""
     search = Search(parts.store, parts.embedder, now, service=settings.service())
@@ -96,7 +123,10 @@ def handlers(
         Topic.ITEMS: ItemsAgent(Ingest(parts.store, parts.embedder), letters, guard),
         Topic.SEARCH_REQUESTS: FastLane(searches, outgoing),
         Topic.CONTEXT_REQUESTS: FastLane(contexts, outgoing),
-        Topic.CONTEXT_USAGE: UsageAgent(parts.store, letters, guard),
-        Topic.FEEDBACK: FeedbackAgent(parts.store, letters, guard),
+        Topic.CONTEXT_USAGE: UsageAgent(parts.store, letters, guard, outcomes),
+        Topic.FEEDBACK: FeedbackAgent(parts.store, letters, guard, outcomes),
+        Topic.DECISIONS: DecisionsAgent(outcomes, letters),
+        Topic.QUERY_REFINEMENTS: SignalsAgent(QueryRefinement, outcomes, letters, guard),
+        Topic.SESSION_ABANDONMENTS: SignalsAgent(SessionAbandonment, outcomes, letters, guard),
     }
     return batched, {Topic.DECOMPOSITIONS: SlowLane(slow, outgoing)}

@@ -9,6 +9,8 @@ import structlog
 
 from agents.guard import Guard
 from agents.registry import register
+from agents.relay import Relay
+from agents.sweeper import Sweeper
 from memstream.clock import now
 from memstream.embedded.process import PartError
 from memstream.health import Health
@@ -18,11 +20,12 @@ from memstream.parts import (
     open_language_model,
     open_store,
 )
+from memstream.progress import InputProgress
 from memstream.settings import Settings
 from memstream.stream import FaustPublisher, build_app
 from memstream.topology import ensure_topics
 from memstream.web import free_port, serve_web
-from memstream.wiring import Parts, handlers
+from memstream.wiring import JOINED, Parts, build_outcomes, handlers
 from retrieval.embedding import Embedder
 from topics import TopicNames
 from topics.auth import Tokens
@@ -53,7 +56,12 @@ async def run_worker(settings: Settings, stopped: asyncio.Event) -> None:
         if language_model is not None:
             stack.push_async_callback(language_model.close)
         parts = Parts(store, embedder, language_model, FaustPublisher(app), names, guard)
-        register(app, names, *handlers(settings, parts), now)
+        outcomes = build_outcomes(settings, store, names)
+        register(app, names, *handlers(settings, parts, outcomes), now)
+        inputs = [names.name(topic) for topic in JOINED]
+        progress = await stack.enter_async_context(InputProgress(broker, app.conf.id, inputs, now))
+        app.task(Relay(outcomes, parts.publisher).run)
+        app.task(Sweeper(outcomes, progress, now).run)
         health.watch("stream", lambda: _assigned(app))
         log.info("worker starting", broker=broker, web=url)
         await run_app(app, stopped)
