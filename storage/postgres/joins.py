@@ -30,6 +30,9 @@ from storage.statements import statements
 
 _SQL = statements("storage.postgres", "joins.sql")
 
+TENANTS_AT_ONCE = 32
+"""A sweep of many tenants is several transactions, so that nobody waits long for one to end."""
+
 Transaction = Callable[[], AbstractAsyncContextManager[Any]]
 
 
@@ -61,9 +64,13 @@ class PostgresJoins:
         """Settle what was due at a moment until which all events are known to have been read."""
         joined = Joined()
         async with self._transaction() as connection:
-            due = await connection.fetch(_SQL["tenants_due"], until, PATIENCE, most)
-            for tenant_id in sorted(row[0] for row in due):
-                await _Tenant(connection, tenant_id, judge, at, joined).settle(until, most)
+            due = await connection.fetch(_SQL["due_by"], until, PATIENCE, most)
+        for start in range(0, len(due), TENANTS_AT_ONCE):
+            async with self._transaction() as connection:
+                for tenant_id, *names in due[start : start + TENANTS_AT_ONCE]:
+                    tenant = _Tenant(connection, tenant_id, judge, at, joined)
+                    await tenant.settle(until, *names)
+        async with self._transaction() as connection:
             # What comes next in a session is needed for as long as what was before it.
             over = until - judge.window
             joined.settled += await connection.fetchval(_SQL["forget"], over, most)
@@ -125,21 +132,25 @@ class _Tenant:
             waiting = named - there - came
             await self._park([one for one in bound if one.request_id in waiting])
 
-    async def settle(self, until: datetime, most: int) -> None:
+    async def settle(
+        self,
+        until: datetime,
+        searches: Sequence[str],
+        waiting: Sequence[str],
+        sessions: Sequence[str],
+    ) -> None:
         await self._connection.execute(_SQL["enter_tenant"], self._tenant_id)
-        due = [row[0] for row in await self._fetch("due", until, most)]
-        await self._judge_again(due, expired=True)
-        waiting = [row[0] for row in await self._fetch("waited_in_vain", until - PATIENCE, most)]
+        await self._judge_again(searches, expired=True, standing="standing_if_free")
         if waiting:
-            for one in await self._unpark(waiting):
+            gone = await self._fetch("give_up", waiting, until - PATIENCE)
+            for one in await self._unpark([row[0] for row in gone]):
                 await self._dangle(one)
-            await self._fetch("give_up", waiting)
-        gone = await self._fetch("abandoned_long_ago", until, most)
-        for session_id, event_id, at, signal, received_at, origin in gone:
-            if not await self._fetch("open_at", [session_id], [at], [received_at]):
-                await self._dangle(heard_again("abandonment", signal, received_at, origin))
-            await self._fetch("forget_abandonment", session_id, event_id)
-        self._joined.settled += len(due) + len(waiting) + len(gone)
+        if sessions:
+            for ended in await self._fetch("forget_sessions", sessions, until):
+                session_id, at, signal, received_at, origin = ended
+                if not await self._fetch("open_at", [session_id], [at], [received_at]):
+                    await self._dangle(heard_again("abandonment", signal, received_at, origin))
+        self._joined.settled += len(searches) + len(waiting) + len(sessions)
 
     async def _new(self, consumer: str, first: dict[str, Any], count: int) -> list[str]:
         await self._connection.execute(_SQL["enter_tenant"], self._tenant_id)
@@ -158,15 +169,20 @@ class _Tenant:
         )
 
     async def _judge_again(
-        self, request_ids: Iterable[str], heard: Sequence[Heard] = (), *, expired: bool = False
+        self,
+        request_ids: Iterable[str],
+        heard: Sequence[Heard] = (),
+        *,
+        expired: bool = False,
+        standing: str = "standing",
     ) -> set[str]:
         """Judge searches and return which of them there are."""
         asked = sorted(request_ids)
         if not asked:
             return set()
-        standings = [Standing(*row) for row in await self._fetch("standing", asked)]
+        standings = [Standing(*row) for row in await self._fetch(standing, asked)]
         await self._record(rule(self._judge, standings, heard, expired=expired))
-        return {standing.request_id for standing in standings}
+        return {one.request_id for one in standings}
 
     async def _record(self, ruling: Ruling) -> None:
         changes = [

@@ -42,7 +42,7 @@ CROSS JOIN LATERAL (
     LIMIT 1
 ) AS previous
 
--- name: standing
+-- name: standing_of
 SELECT
     request_id, query, tokens_used, succeeded, completed_at, correct_until, known, outcome,
     revision, settled,
@@ -66,7 +66,15 @@ SELECT
     ) AS abandoned
 FROM open_trajectories AS search
 WHERE tenant_id = $1 AND request_id = ANY ($2::text[]) AND course IS NOT NULL
+
+-- name: standing
+{standing_of}
 FOR UPDATE
+
+-- name: standing_if_free
+-- What somebody else is judging need not be judged by us.
+{standing_of}
+FOR UPDATE SKIP LOCKED
 
 -- name: update
 UPDATE open_trajectories SET known = $3, outcome = $4, revision = $5, settled = $6
@@ -119,39 +127,18 @@ CROSS JOIN LATERAL (
 INSERT INTO outbox (tenant_id, topic, key, value, headers, written_at)
 VALUES ($1, $2, $3, $4, $5, $6)
 
--- name: tenants_due
-SELECT tenants_due($1, $2, $3)
-
--- name: due
-SELECT request_id
-FROM open_trajectories
-WHERE tenant_id = $1 AND NOT settled AND course IS NOT NULL AND deadline_at <= $2
-ORDER BY deadline_at
-LIMIT $3
-FOR UPDATE SKIP LOCKED
-
--- name: waited_in_vain
-SELECT request_id
-FROM open_trajectories
-WHERE tenant_id = $1 AND course IS NULL AND noted_at <= $2
-ORDER BY noted_at
-LIMIT $3
-FOR UPDATE SKIP LOCKED
+-- name: due_by
+SELECT tenant_id, searches, waiting, sessions FROM due_by($1, $2, $3)
 
 -- name: give_up
 DELETE FROM open_trajectories
-WHERE tenant_id = $1 AND request_id = ANY ($2::text[]) AND course IS NULL
+WHERE tenant_id = $1 AND request_id = ANY ($2::text[]) AND course IS NULL AND noted_at <= $3
+RETURNING request_id
 
--- name: abandoned_long_ago
-SELECT session_id, event_id, occurred_at, signal, received_at, origin
-FROM abandonments
-WHERE tenant_id = $1 AND forget_at <= $2
-ORDER BY forget_at
-LIMIT $3
-FOR UPDATE SKIP LOCKED
-
--- name: forget_abandonment
-DELETE FROM abandonments WHERE tenant_id = $1 AND session_id = $2 AND event_id = $3
+-- name: forget_sessions
+DELETE FROM abandonments
+WHERE tenant_id = $1 AND session_id = ANY ($2::text[]) AND forget_at <= $3
+RETURNING session_id, occurred_at, signal, received_at, origin
 
 -- name: forget
 SELECT forget_trajectories($1, $2)

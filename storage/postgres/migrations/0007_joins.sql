@@ -86,26 +86,40 @@ BEGIN
 END
 $$;
 
--- The tenants that have something due; nothing else of them is told.
-CREATE FUNCTION tenants_due(until timestamptz, patience interval, most integer)
-RETURNS SETOF text
+-- What is due, by tenant: searches to label, searches that signals waited for in vain, and sessions
+-- abandoned long ago. Nothing but names is told.
+CREATE FUNCTION due_by(until timestamptz, patience interval, most integer)
+RETURNS TABLE (tenant_id text, searches text[], waiting text[], sessions text[])
 LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, memstream, pg_temp
-SET enable_seqscan = off AS $$
-    SELECT tenant_id FROM (
-        SELECT tenant_id FROM open_trajectories
-        WHERE NOT settled AND course IS NOT NULL AND deadline_at <= until
-        ORDER BY deadline_at LIMIT most
+SET enable_seqscan = off SET enable_sort = on AS $$
+    SELECT
+        tenant_id,
+        coalesce(array_agg(name) FILTER (WHERE what = 'search'), '{}'),
+        coalesce(array_agg(name) FILTER (WHERE what = 'waiting'), '{}'),
+        coalesce(array_agg(DISTINCT name) FILTER (WHERE what = 'session'), '{}')
+    FROM (
+        (
+            SELECT 'search' AS what, search.tenant_id, search.request_id AS name
+            FROM open_trajectories AS search
+            WHERE NOT settled AND course IS NOT NULL AND deadline_at <= until
+            ORDER BY deadline_at LIMIT most
+        )
+        UNION ALL
+        (
+            SELECT 'waiting', search.tenant_id, search.request_id
+            FROM open_trajectories AS search
+            WHERE course IS NULL AND noted_at <= until - patience
+            ORDER BY noted_at LIMIT most
+        )
+        UNION ALL
+        (
+            SELECT 'session', session.tenant_id, session.session_id
+            FROM abandonments AS session
+            WHERE forget_at <= until
+            ORDER BY forget_at LIMIT most
+        )
     ) AS due
-    UNION
-    SELECT tenant_id FROM (
-        SELECT tenant_id FROM open_trajectories
-        WHERE course IS NULL AND noted_at <= until - patience
-        ORDER BY noted_at LIMIT most
-    ) AS waiting
-    UNION
-    SELECT tenant_id FROM (
-        SELECT tenant_id FROM abandonments WHERE forget_at <= until ORDER BY forget_at LIMIT most
-    ) AS abandoned
+    GROUP BY tenant_id
 $$;
 
 -- Forgets searches that can no longer be corrected, and tells how many.
@@ -147,6 +161,6 @@ LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, memstream, pg
         (SELECT min(written_at) FROM outbox)
 $$;
 
-REVOKE ALL ON FUNCTION tenants_due, forget_trajectories, take_outbox, join_health FROM PUBLIC;
-GRANT EXECUTE ON FUNCTION tenants_due, forget_trajectories, take_outbox, join_health
+REVOKE ALL ON FUNCTION due_by, forget_trajectories, take_outbox, join_health FROM PUBLIC;
+GRANT EXECUTE ON FUNCTION due_by, forget_trajectories, take_outbox, join_health
     TO memstream_app;

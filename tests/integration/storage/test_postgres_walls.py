@@ -162,9 +162,10 @@ async def test_only_the_service_may_have_vectors_indexed(url):
 @pytest.mark.requirement("SE-1")
 async def test_what_is_due_across_tenants_tells_their_names_and_nothing_else(service, url):
     before = await everything(url)
-    due = await service.fetch("SELECT * FROM tenants_due(now() + '1 year', '1 minute', 10)")
-    assert sorted(tuple(row) for row in due) == [("acme",), ("umbrella",)]
-    assert await service.fetch("SELECT * FROM tenants_due('2026-01-01', '1 minute', 10)") == []
+    due = await service.fetch("SELECT * FROM due_by(now() + '1 year', '1 minute', 10)")
+    names = ([], ["unknown"], ["s"])
+    assert sorted(tuple(row) for row in due) == [("acme", *names), ("umbrella", *names)]
+    assert await service.fetch("SELECT * FROM due_by('2026-01-01', '1 minute', 10)") == []
     assert tuple(await service.fetchrow("SELECT open, parked, outbox FROM join_health()")) == (
         *(0, 2, 2),
     )
@@ -174,7 +175,7 @@ async def test_what_is_due_across_tenants_tells_their_names_and_nothing_else(ser
 
 @pytest.mark.requirement("SE-1")
 @pytest.mark.parametrize(
-    "function", ["tenants_due", "forget_trajectories", "take_outbox", "join_health"]
+    "function", ["due_by", "forget_trajectories", "take_outbox", "join_health"]
 )
 async def test_only_the_service_may_reach_across_tenants(url, function):
     connection = await asyncpg.connect(url)
