@@ -85,6 +85,9 @@ class InputProgress:
 
     async def _look(self, partitions: Sequence[Any]) -> None:
         at = self._clock()
+        first, last = (self._looks[0].at, self._looks[-1].at) if self._looks else (at, at)
+        if at - last < (last - first) / MOST_LOOKS:
+            return  # The longer the backlog, the less a moment matters.
         self._looks.append(Look(at, await self._consumer.end_offsets(partitions)))
         if len(self._looks) > MOST_LOOKS:
             del self._looks[1::2]

@@ -176,7 +176,7 @@ class Joined:
 
 @dataclass(frozen=True, slots=True)
 class JoinHealth:
-    """How the join is doing, over all tenants."""
+    """How the join is doing, over all tenants; large numbers may be of a while ago."""
 
     open: int
     parked: int

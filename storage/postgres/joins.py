@@ -70,10 +70,11 @@ class PostgresJoins:
                 for tenant_id, *names in due[start : start + TENANTS_AT_ONCE]:
                     tenant = _Tenant(connection, tenant_id, judge, at, joined)
                     await tenant.settle(until, *names)
-        async with self._transaction() as connection:
-            # What comes next in a session is needed for as long as what was before it.
-            over = until - judge.window
-            joined.settled += await connection.fetchval(_SQL["forget"], over, most)
+        if joined.settled < most:
+            async with self._transaction() as connection:
+                # What comes next in a session is needed for as long as what was before it.
+                over = until - judge.window
+                joined.settled += await connection.fetchval(_SQL["forget"], over, most)
         return joined
 
     async def relay(self, publish: Publish, most: int) -> int:

@@ -141,10 +141,12 @@ class _Batch:
             if not self._run("open_at", tenant_id, session_id, at, received_at):
                 moment = datetime.fromisoformat(received_at)
                 self._dangle(tenant_id, heard_again("abandonment", signal, moment, origin))
-        # What comes next in a session is needed for as long as what was before it.
-        over = as_text(until - self._judge.window)
-        forgotten = self._database.execute(_SQL["forget"], (over, most)).rowcount
-        self.joined.settled = len(due) + len(waiting) + len(gone) + forgotten
+        self.joined.settled = len(due) + len(waiting) + len(gone)
+        if self.joined.settled < most:
+            # What comes next in a session is needed for as long as what was before it.
+            over = as_text(until - self._judge.window)
+            forgotten = self._database.execute(_SQL["forget"], (over, most))
+            self.joined.settled += forgotten.rowcount
 
     def _is_new(self, tenant_id: str, consumer: str, event_id: str, at: datetime) -> bool:
         seen = (tenant_id, consumer, event_id, as_text(at))
