@@ -16,6 +16,12 @@ from aiokafka.admin import AIOKafkaAdminClient
 MOST_LOOKS = 64
 """So many looks are remembered while there is a backlog; then every other one is dropped."""
 
+MOST_MARKERS = 16
+"""Only so near to the end of a partition it may be marks of transactions that are not read."""
+
+LOOK_FOR_MS = 500
+"""A broker that has a message there sends it in a few milliseconds."""
+
 
 class Look(NamedTuple):
     """Where partitions ended at a moment."""
@@ -37,10 +43,14 @@ class InputProgress:
         self._stack = AsyncExitStack()
         self._looks: list[Look] = []
         self._until: datetime | None = None
+        self._markers: dict[Any, tuple[int, int, int]] = {}
+        """For each partition, from where to where was looked for marks last, and where they end."""
 
     async def __aenter__(self) -> Self:
         # It has no group of its own: it only asks.
-        self._consumer = AIOKafkaConsumer(bootstrap_servers=self._broker)
+        self._consumer = AIOKafkaConsumer(
+            bootstrap_servers=self._broker, enable_auto_commit=False, auto_offset_reset="none"
+        )
         self._stack.push_async_callback(self._consumer.stop)
         self._admin = AIOKafkaAdminClient(bootstrap_servers=self._broker)
         self._stack.push_async_callback(self._admin.close)
@@ -58,8 +68,11 @@ class InputProgress:
             offsets = await self._admin.list_consumer_group_offsets(
                 self._group, partitions=partitions
             )
-            read = {partition: offsets[partition].offset for partition in offsets}
-            self._pass(read, await self._consumer.beginning_offsets(partitions))
+            beginnings = await self._consumer.beginning_offsets(partitions)
+            # Where nothing was written, or all of it has been deleted since, nobody reads.
+            read = {one: max(offsets[one].offset, beginnings[one]) for one in partitions}
+            await self._skip_markers(read)
+            self._pass(read)
             await self._look(partitions)
         return self._until
 
@@ -73,12 +86,27 @@ class InputProgress:
             for partition in topic["partitions"]
         ]
 
-    def _pass(self, read: Mapping[Any, int], beginnings: Mapping[Any, int]) -> None:
+    async def _skip_markers(self, read: dict[Any, int]) -> None:
+        """Go past what no agent will ever get: the marks that end producers' transactions."""
+        for one, end in self._looks[-1].ends.items() if self._looks else ():
+            if 0 < end - read.get(one, end) <= MOST_MARKERS:
+                if self._markers.get(one, ())[:2] != (read[one], end):
+                    self._markers[one] = (read[one], end, await self._next_after(one, read[one]))
+                read[one] = self._markers[one][2]
+
+    async def _next_after(self, partition: Any, offset: int) -> int:
+        """Return where the next message after an offset is, or where they end."""
+        self._consumer.assign([partition])
+        self._consumer.seek(partition, offset)
+        found = await self._consumer.getmany(partition, timeout_ms=LOOK_FOR_MS, max_records=1)
+        position: int = offset if found else await self._consumer.position(partition)
+        self._consumer.unsubscribe()
+        return position
+
+    def _pass(self, read: Mapping[Any, int]) -> None:
         """Go on to the last look whose ends have all been reached."""
         for number, look in reversed(list(enumerate(self._looks))):
-            if all(
-                _reached(read.get(one, -1), end, beginnings[one]) for one, end in look.ends.items()
-            ):
+            if all(read.get(one, -1) >= end for one, end in look.ends.items()):
                 self._until = look.at
                 del self._looks[: number + 1]
                 return
@@ -91,9 +119,3 @@ class InputProgress:
         self._looks.append(Look(at, await self._consumer.end_offsets(partitions)))
         if len(self._looks) > MOST_LOOKS:
             del self._looks[1::2]
-
-
-def _reached(read: int, end: int, beginning: int) -> bool:
-    # Where nothing is left to read (nothing was written, or all of it has been deleted since)
-    # nobody reads, and nobody tells.
-    return max(read, beginning) >= end

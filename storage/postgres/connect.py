@@ -21,7 +21,15 @@ PASSING = (
     asyncpg.OperatorInterventionError,
     asyncpg.InsufficientResourcesError,
     asyncpg.TransactionRollbackError,
+    # What a worker hears that was stopped in the middle, and goes on.
+    asyncpg.IdleInTransactionSessionTimeoutError,
 )
+
+IDLE_S = 20
+"""So long a transaction may do nothing before its locks are taken from it.
+
+Only a worker that was stopped, or cannot reach the broker, is idle in one; others wait for it.
+"""
 
 SERVICE_SETTINGS = {
     "role": "memstream_app",
@@ -39,6 +47,7 @@ SERVICE_SETTINGS = {
     # … and across partitions, a plan for any tenant is a good one for none.
     "plan_cache_mode": "force_custom_plan",
     "jit": "off",
+    "idle_in_transaction_session_timeout": f"{IDLE_S}s",
 }
 
 

@@ -8,6 +8,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from models import Decision
+from storage import StoreUnavailableError
+from storage.postgres import PostgresStore
+from storage.postgres.connect import SERVICE_SETTINGS
 from tests.integration.storage.aftermath import (
     CAT,
     GET,
@@ -333,3 +336,26 @@ async def test_labels_are_those_of_the_log_whatever_the_order(store, decisions, 
         assert all(one != other for one, other in itertools.pairwise(outcomes))
     codes = [dict(one.headers)["memstream-error-code"].decode() for one in letters]
     assert sorted(codes) == sorted(oracle.dead().elements())
+
+
+async def test_a_worker_that_is_stopped_in_the_middle_holds_up_others_only_for_a_while(
+    emptied_postgres, monkeypatch
+):
+    monkeypatch.setitem(SERVICE_SETTINGS, "idle_in_transaction_session_timeout", "1s")
+    stopped, other = [await PostgresStore.open(emptied_postgres) for _ in range(2)]
+    await decide(stopped, decision())
+    await hear(stopped, signal("context.usage"))
+
+    async def stop(_):
+        await asyncio.sleep(3)
+
+    relaying = asyncio.create_task(stopped.joins.relay(stop, 10))
+    await asyncio.sleep(0.5)
+    assert await published(other) == ([], []), "it is being published"
+    with pytest.raises(StoreUnavailableError):
+        await relaying
+    trajectories, _ = await published(other)
+    assert labels(trajectories) == [USED]
+    for store in (stopped, other):
+        await store.ping()
+        await store.close()

@@ -28,6 +28,18 @@ class Broker:
     async def end_offsets(self, partitions):
         return {one: self._of(one)[1] for one in partitions}
 
+    def assign(self, partitions):
+        self.assigned = partitions
+
+    def seek(self, partition, offset):
+        self.sought = offset
+
+    async def getmany(self, partition, **_):
+        return {partition: ["a message"]}
+
+    def unsubscribe(self):
+        self.assigned = []
+
     def _of(self, partition):
         return list(self.partitions.values())[partition.partition]
 
