@@ -141,7 +141,7 @@ class _Tenant:
         sessions: Sequence[str],
     ) -> None:
         await self._connection.execute(_SQL["enter_tenant"], self._tenant_id)
-        await self._judge_again(searches, expired=True, standing="standing_if_free")
+        await self._judge_again(searches, expired=True, lock="lock_if_free")
         if waiting:
             gone = await self._fetch("give_up", waiting, until - PATIENCE)
             for one in await self._unpark([row[0] for row in gone]):
@@ -175,13 +175,16 @@ class _Tenant:
         heard: Sequence[Heard] = (),
         *,
         expired: bool = False,
-        standing: str = "standing",
+        lock: str = "lock",
     ) -> set[str]:
         """Judge searches and return which of them there are."""
         asked = sorted(request_ids)
         if not asked:
             return set()
-        standings = [Standing(*row) for row in await self._fetch(standing, asked)]
+        locked = [row[0] for row in await self._fetch(lock, asked)]
+        if not locked:
+            return set()
+        standings = [Standing(*row) for row in await self._fetch("standing", locked)]
         await self._record(rule(self._judge, standings, heard, expired=expired))
         return {one.request_id for one in standings}
 

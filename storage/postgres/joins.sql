@@ -42,7 +42,20 @@ CROSS JOIN LATERAL (
     LIMIT 1
 ) AS previous
 
--- name: standing_of
+-- name: lock
+SELECT request_id FROM open_trajectories
+WHERE tenant_id = $1 AND request_id = ANY ($2::text[]) AND course IS NOT NULL
+FOR UPDATE
+
+-- name: lock_if_free
+-- What somebody else is judging need not be judged by us.
+SELECT request_id FROM open_trajectories
+WHERE tenant_id = $1 AND request_id = ANY ($2::text[]) AND course IS NOT NULL
+FOR UPDATE SKIP LOCKED
+
+-- name: standing
+-- A statement of its own, of what has been locked: with its lock a row is as it is now, but what
+-- else a statement sees is as it was before it waited for that lock.
 SELECT
     request_id, query, tokens_used, succeeded, completed_at, correct_until, known, outcome,
     revision, settled,
@@ -66,15 +79,6 @@ SELECT
     ) AS abandoned
 FROM open_trajectories AS search
 WHERE tenant_id = $1 AND request_id = ANY ($2::text[]) AND course IS NOT NULL
-
--- name: standing
-{standing_of}
-FOR UPDATE
-
--- name: standing_if_free
--- What somebody else is judging need not be judged by us.
-{standing_of}
-FOR UPDATE SKIP LOCKED
 
 -- name: update
 UPDATE open_trajectories SET known = $3, outcome = $4, revision = $5, settled = $6

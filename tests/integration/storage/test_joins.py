@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from models import Decision
 from storage import StoreUnavailableError
-from storage.postgres import PostgresStore
+from storage.postgres import PostgresStore, joins
 from storage.postgres.connect import SERVICE_SETTINGS
 from tests.integration.storage.aftermath import (
     CAT,
@@ -359,3 +359,34 @@ async def test_a_worker_that_is_stopped_in_the_middle_holds_up_others_only_for_a
     for store in (stopped, other):
         await store.ping()
         await store.close()
+
+
+@pytest.mark.requirement("TR-2")
+@pytest.mark.parametrize("query", [PET, RAIN])
+async def test_who_waits_for_another_judge_sees_what_that_one_saw(
+    emptied_postgres, monkeypatch, query
+):
+    store = await PostgresStore.open(emptied_postgres)
+    await decide(store, decision("a"))
+    record, judged, go_on = joins._Tenant._record, asyncio.Event(), asyncio.Event()
+
+    async def wait_once(*arguments):
+        await record(*arguments)
+        if not judged.is_set():
+            judged.set()
+            await go_on.wait()
+
+    monkeypatch.setattr(joins._Tenant, "_record", wait_once)
+    deciding = asyncio.create_task(decide(store, decision("b", at=5, query=query)))
+    await judged.wait()
+    abandoned = signal("session.abandonments", request_id="a")
+    hearing = asyncio.create_task(hear(store, abandoned))
+    await asyncio.sleep(0.3)
+    assert not hearing.done()
+    go_on.set()
+    await asyncio.gather(deciding, hearing)
+    await settle(store, 300)
+    trajectories, _ = await published(store)
+    last = {one[0]: one[2:] for one in labels(trajectories)}
+    assert last["a"] == (("query_refined", PET) if query == PET else ("result_ignored",))
+    await store.close()
