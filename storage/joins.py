@@ -61,6 +61,15 @@ class Decided:
     deadline_at: datetime
     correct_until: datetime
 
+    def forget_at(self, at: datetime, window: timedelta) -> datetime:
+        """Return until when a search that is noted at a moment is to be known.
+
+        What comes next in a session is needed for as long as what was before it, and what is told
+        long afterwards, as in a replay, for as long as what is told at once.
+        """
+        correctable = self.correct_until - self.decision.completed_at
+        return max(self.correct_until, at + correctable) + window
+
 
 @dataclass(frozen=True, slots=True)
 class Heard:

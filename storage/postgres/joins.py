@@ -72,9 +72,7 @@ class PostgresJoins:
                     await tenant.settle(until, *names)
         if joined.settled < most:
             async with self._transaction() as connection:
-                # What comes next in a session is needed for as long as what was before it.
-                over = until - judge.window
-                joined.settled += await connection.fetchval(_SQL["forget"], over, most)
+                joined.settled += await connection.fetchval(_SQL["forget"], until, most)
         return joined
 
     async def relay(self, publish: Publish, most: int) -> int:
@@ -165,7 +163,7 @@ class _Tenant:
         return (
             *(search.tenant_id, search.request_id, self._at, search.session_id, search.query),
             *(search.tokens_used, search.succeeded, search.started_at, search.completed_at),
-            *(one.deadline_at, one.correct_until),
+            *(one.deadline_at, one.correct_until, one.forget_at(self._at, self._judge.window)),
             search.model_dump_json(include=set(Course.model_fields)),
         )
 

@@ -20,14 +20,15 @@ DELETE FROM inbox WHERE tenant_id = $1 AND consumer = $2 AND event_id = $3
 -- name: open
 INSERT INTO open_trajectories AS search (
     tenant_id, request_id, noted_at, session_id, query, tokens_used, succeeded, started_at,
-    completed_at, deadline_at, correct_until, course
+    completed_at, deadline_at, correct_until, forget_at, course
 )
-VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)
+VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13)
 ON CONFLICT (tenant_id, request_id) DO UPDATE SET
     session_id = excluded.session_id, query = excluded.query, tokens_used = excluded.tokens_used,
     succeeded = excluded.succeeded, started_at = excluded.started_at,
     completed_at = excluded.completed_at, deadline_at = excluded.deadline_at,
-    correct_until = excluded.correct_until, course = excluded.course
+    correct_until = excluded.correct_until, forget_at = excluded.forget_at,
+    course = excluded.course
 WHERE search.course IS NULL
 
 -- name: previous

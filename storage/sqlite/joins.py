@@ -143,9 +143,7 @@ class _Batch:
                 self._dangle(tenant_id, heard_again("abandonment", signal, moment, origin))
         self.joined.settled = len(due) + len(waiting) + len(gone)
         if self.joined.settled < most:
-            # What comes next in a session is needed for as long as what was before it.
-            over = as_text(until - self._judge.window)
-            forgotten = self._database.execute(_SQL["forget"], (over, most))
+            forgotten = self._database.execute(_SQL["forget"], (as_text(until), most))
             self.joined.settled += forgotten.rowcount
 
     def _is_new(self, tenant_id: str, consumer: str, event_id: str, at: datetime) -> bool:
@@ -156,7 +154,10 @@ class _Batch:
 
     def _row(self, one: Decided) -> tuple[Any, ...]:
         search = one.decision
-        moments = (search.started_at, search.completed_at, one.deadline_at, one.correct_until)
+        moments = (
+            *(search.started_at, search.completed_at, one.deadline_at, one.correct_until),
+            one.forget_at(self._at, self._judge.window),
+        )
         return (
             *(search.tenant_id, search.request_id, as_text(self._at), search.session_id),
             *(search.query, search.tokens_used, search.succeeded, *map(as_text, moments)),

@@ -9,14 +9,15 @@ DELETE FROM inbox WHERE tenant_id = ? AND consumer = ? AND event_id = ?
 -- name: open
 INSERT INTO open_trajectories (
     tenant_id, request_id, noted_at, session_id, query, tokens_used, succeeded, started_at,
-    completed_at, deadline_at, correct_until, course
+    completed_at, deadline_at, correct_until, forget_at, course
 )
-VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
 ON CONFLICT (tenant_id, request_id) DO UPDATE SET
     session_id = excluded.session_id, query = excluded.query, tokens_used = excluded.tokens_used,
     succeeded = excluded.succeeded, started_at = excluded.started_at,
     completed_at = excluded.completed_at, deadline_at = excluded.deadline_at,
-    correct_until = excluded.correct_until, course = excluded.course
+    correct_until = excluded.correct_until, forget_at = excluded.forget_at,
+    course = excluded.course
 WHERE open_trajectories.course IS NULL
 
 -- name: previous
@@ -115,7 +116,7 @@ RETURNING tenant_id, session_id, occurred_at, signal, received_at, origin
 -- name: forget
 DELETE FROM open_trajectories
 WHERE rowid IN (
-    SELECT rowid FROM open_trajectories WHERE settled AND correct_until <= ? LIMIT ?
+    SELECT rowid FROM open_trajectories WHERE settled AND forget_at <= ? LIMIT ?
 )
 
 -- name: to_publish

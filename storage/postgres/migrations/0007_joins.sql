@@ -12,6 +12,7 @@ CREATE TABLE open_trajectories (
     completed_at timestamptz,
     deadline_at timestamptz,
     correct_until timestamptz,
+    forget_at timestamptz,
     course text,
     known text NOT NULL DEFAULT '{}',
     outcome text,
@@ -25,7 +26,7 @@ CREATE INDEX open_trajectories_sessions
 CREATE INDEX open_trajectories_due ON open_trajectories (deadline_at)
     WHERE NOT settled AND course IS NOT NULL;
 CREATE INDEX open_trajectories_waiting ON open_trajectories (noted_at) WHERE course IS NULL;
-CREATE INDEX open_trajectories_over ON open_trajectories (correct_until) WHERE settled;
+CREATE INDEX open_trajectories_over ON open_trajectories (forget_at) WHERE settled;
 
 -- Signals that came before their search, as they came.
 CREATE TABLE parked_signals (
@@ -130,8 +131,8 @@ SET enable_seqscan = off AS $$
         DELETE FROM open_trajectories
         WHERE ctid = ANY (ARRAY(
             SELECT ctid FROM open_trajectories
-            WHERE settled AND correct_until <= until
-            ORDER BY correct_until LIMIT most FOR UPDATE SKIP LOCKED
+            WHERE settled AND forget_at <= until
+            ORDER BY forget_at LIMIT most FOR UPDATE SKIP LOCKED
         ))
         RETURNING 1
     )

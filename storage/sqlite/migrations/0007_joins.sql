@@ -12,6 +12,7 @@ CREATE TABLE open_trajectories (
     completed_at TEXT,
     deadline_at TEXT,
     correct_until TEXT,
+    forget_at TEXT,
     course TEXT,
     known TEXT NOT NULL DEFAULT '{}',
     outcome TEXT,
@@ -25,7 +26,7 @@ CREATE INDEX open_trajectories_sessions
 CREATE INDEX open_trajectories_due ON open_trajectories (deadline_at)
     WHERE NOT settled AND course IS NOT NULL;
 CREATE INDEX open_trajectories_waiting ON open_trajectories (noted_at) WHERE course IS NULL;
-CREATE INDEX open_trajectories_over ON open_trajectories (correct_until) WHERE settled;
+CREATE INDEX open_trajectories_over ON open_trajectories (forget_at) WHERE settled;
 
 -- Signals that came before their search, as they came.
 CREATE TABLE parked_signals (
