@@ -31,6 +31,7 @@ from memstream.display import (
     show_result,
     show_runtime,
     show_tenant,
+    show_trajectory,
 )
 from memstream.embedded.process import PartError
 from memstream.evaluation.dataset import DatasetError, read_dataset, read_route
@@ -236,6 +237,27 @@ def import_(
         task = progress.add_task("publishing", total=len(items))
         _run(_publish(items, lambda taken: progress.update(task, completed=taken)))
     console.print(f"{len(items)} memories published")
+
+
+@app.command()
+def trajectories(
+    tenant: Annotated[
+        str | None, typer.Option("--tenant", "-t", help="Only this tenant's.")
+    ] = None,
+    follow: Annotated[bool, typer.Option("--follow", "-f", help="Wait for more.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="A message a line.")] = False,
+) -> None:
+    """Show what came of searches: the stream of labelled trajectories."""
+    from memstream.labelled import labelled
+
+    settings = with_running_parts(load_settings())
+
+    async def show() -> None:
+        broker = broker_address(settings)
+        async for trajectory in labelled(broker, _names(settings), tenant, follow=follow):
+            show_trajectory(trajectory, as_json)
+
+    _run(show())
 
 
 @app.command()

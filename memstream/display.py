@@ -10,7 +10,7 @@ from rich.table import Column, Table
 
 from memstream.embedded.process import PartError
 from memstream.runtime import Runtime
-from models import InForce, SearchResult, TenantOverrides
+from models import InForce, SearchResult, TenantOverrides, Trajectory
 
 console = Console()
 errors = Console(stderr=True)
@@ -46,6 +46,27 @@ def show_quality(measured: dict[str, Any]) -> None:
     if others:
         console.print("beside it: recall / all evidence of each way alone")
     console.print(f"a search took {measured['p50_ms']} ms (p50), {measured['p95_ms']} ms (p95)")
+
+
+def show_trajectory(trajectory: Trajectory, as_json: bool) -> None:
+    """Show what came of one search, in a line."""
+    if as_json:
+        console.print(trajectory.model_dump_json(), soft_wrap=True, markup=False, highlight=False)
+        return
+    outcome = trajectory.outcome
+    came = {
+        "result_used": f"[green]used[/] {outcome.quality_score}",
+        "query_refined": f"[yellow]reworded[/] {escape(repr(outcome.new_query))}",
+        "result_ignored": "[red]ignored[/]",
+        "no_signal": "[dim]no signal[/]",
+    }[outcome.type]
+    console.print(
+        f"[dim]{trajectory.labelled_at:%H:%M:%S}[/] {escape(trajectory.tenant_id)} "
+        f"{trajectory.reward:+.2f} {came} [dim]({trajectory.result_count} results, revision "
+        f"{trajectory.revision})[/] {escape(repr(trajectory.query))}",
+        soft_wrap=True,
+        highlight=False,
+    )
 
 
 def show_result(result: SearchResult, as_json: bool) -> None:

@@ -1,5 +1,6 @@
 """From outside: a search and what happens after it become a trajectory, for every outcome."""
 
+import json
 import uuid
 
 import pytest
@@ -114,6 +115,18 @@ def test_after_the_window_silence_is_ignoring_only_if_the_session_went_on(client
     publish(client, "context.usage", told(session, request_id=last, memory_ids=["cat"]))
     _, label = outcome(client, last, 1)
     assert label == {"type": "result_used", "quality_score": 1.0}
+
+
+@pytest.mark.requirement("TR-1")
+def test_the_command_line_shows_what_came_of_searches(service, client, session):
+    request_id = searched(client, session)
+    publish(client, "context.usage", told(session, request_id=request_id, memory_ids=["cat"]))
+    outcome(client, request_id)
+    lines = service.command("trajectories", "--tenant", "acme", "--json").stdout.splitlines()
+    told_of = {one["request_id"]: one["outcome"] for one in map(json.loads, lines)}
+    assert told_of[request_id] == {"type": "result_used", "quality_score": 1.0, "new_query": None}
+    assert "used 1.0" in service.command("trajectories").stdout
+    assert service.command("trajectories", "--tenant", "nobody").stdout == ""
 
 
 @pytest.mark.requirement("TR-2")
