@@ -52,7 +52,7 @@ def test_people_see_a_table_that_says_whose_each_value_is(command):
     }
     assert rows["token_budget"] == ["10", "tenant"]
     assert rows["routing_threshold"] == ["0.3", "default"]
-    assert rows["latency_budget_ms"] == ["no limit", "default"]
+    assert rows["latency_budget_ms"] == ["30000.0", "default"]
 
 
 @pytest.mark.parametrize(

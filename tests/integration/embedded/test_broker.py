@@ -48,6 +48,7 @@ async def test_the_next_port_is_taken_when_the_well_known_one_is_not_free(tmp_pa
     assert WELL_KNOWN_PORT <= ports[0] < ports[1]
 
 
+@pytest.mark.alone  # or another test's broker may listen there by then
 async def test_nothing_listens_after_it_stopped(tmp_path):
     async with embedded_broker(tmp_path, {"t": 1}) as address:
         host, _, port = address.partition(":")
