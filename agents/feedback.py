@@ -5,27 +5,25 @@ from collections.abc import Sequence
 
 from agents.dead_letters import DeadLetters
 from agents.delivery import Delivery
-from agents.events import EventsAgent
 from agents.guard import Guard
 from agents.metrics import NOT_FOUND
-from agents.outcomes import Outcomes
+from agents.outcomes import Outcomes, SignalsAgent
 from models import Feedback
 from storage import Store
 
 
-class FeedbackAgent(EventsAgent[Feedback]):
+class FeedbackAgent(SignalsAgent[Feedback]):
     """Checks what was said of results, and counts what names a memory the tenant does not have."""
 
     def __init__(
         self,
         store: Store,
+        outcomes: Outcomes,
         dead_letters: DeadLetters,
         guard: Guard | None = None,
-        outcomes: Outcomes | None = None,
     ) -> None:
-        super().__init__(Feedback, (guard or Guard()).admit_signal, dead_letters)
+        super().__init__(Feedback, outcomes, dead_letters, guard)
         self._store = store
-        self._outcomes = outcomes
 
     async def _take(self, events: Sequence[tuple[Delivery, Feedback]]) -> None:
         judged: defaultdict[str, list[str]] = defaultdict(list)
@@ -37,5 +35,4 @@ class FeedbackAgent(EventsAgent[Feedback]):
             known = await self._store.counts(tenant_id, memory_ids)
             missing += sum(memory_id not in known for memory_id in memory_ids)
         NOT_FOUND.inc(missing)
-        if self._outcomes:
-            await self._outcomes.hear(events)
+        await super()._take(events)

@@ -4,7 +4,7 @@ import hashlib
 import json
 import time
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 
 import numpy as np
 import pytest
@@ -13,7 +13,10 @@ from agents.dead_letters import DeadLetters
 from agents.delivery import Delivery, TooLargeError
 from agents.desk import Desk, Outgoing
 from agents.guard import Guard
+from agents.outcomes import Outcomes
 from agents.service import ContextService, SearchService
+from learning.labelling import Labeller, Windows
+from learning.rewards import RewardWeights
 from models import ContextAssembled, ContextRequest, SearchRequest, SearchResult
 from retrieval.answering import Answering
 from retrieval.decomposition import open_decomposition
@@ -24,6 +27,7 @@ from retrieval.routing import Router
 from storage.sqlite import SqliteStore
 from topics import Topic, TopicNames
 
+WINDOW, CORRECTION = timedelta(seconds=100), timedelta(seconds=1000)
 NOON = datetime(2026, 11, 16, 12, tzinfo=UTC)
 
 
@@ -108,3 +112,10 @@ async def store(tmp_path):
     store = await SqliteStore.open(tmp_path / "memstream.db")
     yield store
     await store.close()
+
+
+@pytest.fixture
+def outcomes(store, names):
+    windows = Windows(WINDOW, CORRECTION)
+    labeller = Labeller(windows, RewardWeights(), names, lambda: NOON)
+    return Outcomes(store.joins, labeller, lambda: NOON)

@@ -10,33 +10,22 @@ from prometheus_client import REGISTRY
 from agents import patience
 from agents.delivery import TooLargeError
 from agents.feedback import FeedbackAgent
-from agents.outcomes import DecisionsAgent, Outcomes, SignalsAgent
+from agents.outcomes import DecisionsAgent, SignalsAgent
 from agents.relay import Relay
 from agents.sweeper import Sweeper
 from agents.usage import UsageAgent
-from learning.labelling import Labeller, Windows
-from learning.rewards import RewardWeights
 from models import QueryRefinement, SessionAbandonment
 from storage import StoreUnavailableError
 from tests.integration.storage.aftermath import decision
-from tests.unit.agents.conftest import NOON, delivery
-
-WINDOW = timedelta(seconds=100)
-
-
-@pytest.fixture
-def outcomes(store, names):
-    windows = Windows(WINDOW, timedelta(seconds=1000))
-    labeller = Labeller(windows, RewardWeights(), names, lambda: NOON)
-    return Outcomes(store.joins, labeller, lambda: NOON)
+from tests.unit.agents.conftest import NOON, WINDOW, delivery
 
 
 @pytest.fixture
 def agents(store, dead_letters, outcomes):
     return {
         "internal.decisions": DecisionsAgent(outcomes, dead_letters),
-        "context.usage": UsageAgent(store, dead_letters, None, outcomes),
-        "feedback": FeedbackAgent(store, dead_letters, None, outcomes),
+        "context.usage": UsageAgent(store, outcomes, dead_letters),
+        "feedback": FeedbackAgent(store, outcomes, dead_letters),
         "query.refinements": SignalsAgent(QueryRefinement, outcomes, dead_letters),
         "session.abandonments": SignalsAgent(SessionAbandonment, outcomes, dead_letters),
     }

@@ -53,8 +53,8 @@ async def remembered(store, dead_letters):
 
 
 @pytest.fixture
-def counting(remembered, dead_letters):
-    return UsageAgent(remembered, dead_letters)
+def counting(remembered, outcomes, dead_letters):
+    return UsageAgent(remembered, outcomes, dead_letters)
 
 
 @pytest.mark.requirement("SE-10")
@@ -92,12 +92,14 @@ async def test_what_another_tenant_has_is_not_used_and_is_counted(counting, stor
 
 @pytest.mark.requirement("SE-1")
 async def test_feedback_on_what_another_tenant_has_is_counted_and_changes_nothing(
-    remembered, dead_letters, published
+    remembered, outcomes, dead_letters, published
 ):
     before, rows = not_found(), remembered._database.execute("SELECT * FROM memories").fetchall()
     judged = [("e1", "a"), ("e2", "theirs"), ("e3", None), ("e4", "theirs"), ("e5", "nowhere")]
     theirs = feedback("e6", "theirs", tenant="umbrella")
-    await FeedbackAgent(remembered, dead_letters)([*(feedback(*one) for one in judged), theirs])
+    await FeedbackAgent(remembered, outcomes, dead_letters)(
+        [*(feedback(*one) for one in judged), theirs]
+    )
     assert not_found() - before == 3
     assert remembered._database.execute("SELECT * FROM memories").fetchall() == rows
     assert published.messages == []
@@ -105,7 +107,7 @@ async def test_feedback_on_what_another_tenant_has_is_counted_and_changes_nothin
 
 @pytest.mark.parametrize("topic", AGENTS)
 async def test_what_cannot_be_read_is_kept_with_the_reason_and_the_rest_is_taken(
-    remembered, dead_letters, published, topic
+    remembered, outcomes, dead_letters, published, topic
 ):
     handled = metric("memstream_messages_total", topic=f"memory.{topic}")
     name = f"memory.{topic}"
@@ -115,7 +117,7 @@ async def test_what_cannot_be_read_is_kept_with_the_reason_and_the_rest_is_taken
         delivery({"event_id": "e", "tenant_id": "acme"}, topic=name),
         delivery(SENT[topic]("k").value, topic=name, key=None),
     ]
-    await AGENTS[topic](remembered, dead_letters)([*broken, SENT[topic]("fine", "a")])
+    await AGENTS[topic](remembered, outcomes, dead_letters)([*broken, SENT[topic]("fine", "a")])
     kept = published.on("dead-letters")
     assert [value for _, _, value, _ in kept] == [letter.value for letter in broken]
     assert {headers["memstream-error-code"] for *_, headers in kept} == {b"invalid_request"}
@@ -125,7 +127,7 @@ async def test_what_cannot_be_read_is_kept_with_the_reason_and_the_rest_is_taken
 
 
 async def test_one_event_that_always_fails_does_not_take_the_others_with_it(
-    remembered, dead_letters, published, monkeypatch
+    remembered, outcomes, dead_letters, published, monkeypatch
 ):
     counted = remembered.use
 
@@ -136,7 +138,7 @@ async def test_one_event_that_always_fails_does_not_take_the_others_with_it(
 
     monkeypatch.setattr(remembered, "use", picky)
     batch = [usage("e1", "a"), usage("e2", "poison", "a"), usage("e3", "b")]
-    await UsageAgent(remembered, dead_letters)(batch)
+    await UsageAgent(remembered, outcomes, dead_letters)(batch)
     assert await remembered.counts("acme", ["a", "b"]) == {"a": ONCE, "b": ONCE}
     ((_, _, value, headers),) = published.on("dead-letters")
     assert (value, headers["memstream-error-code"]) == (batch[1].value, b"internal")
@@ -144,7 +146,7 @@ async def test_one_event_that_always_fails_does_not_take_the_others_with_it(
 
 @pytest.mark.parametrize("topic", AGENTS)
 async def test_while_the_store_is_away_nothing_is_given_up(
-    remembered, dead_letters, published, monkeypatch, topic
+    remembered, outcomes, dead_letters, published, monkeypatch, topic
 ):
     monkeypatch.setattr(patience, "FIRST_PAUSE_S", 0.001)
     method, before = {"context.usage": "use", "feedback": "counts"}[topic], not_found()
@@ -156,7 +158,7 @@ async def test_while_the_store_is_away_nothing_is_given_up(
         return await working(*arguments)
 
     monkeypatch.setattr(remembered, method, flaky)
-    await AGENTS[topic](remembered, dead_letters)([SENT[topic]("e", "theirs")])
+    await AGENTS[topic](remembered, outcomes, dead_letters)([SENT[topic]("e", "theirs")])
     assert not_found() - before == 1
     assert published.messages == []
 
@@ -179,14 +181,14 @@ def guard(tmp_path):
     ],
 )
 async def test_a_signal_that_its_token_does_not_allow_is_kept_and_not_taken(
-    remembered, dead_letters, published, guard, topic, headers, code
+    remembered, outcomes, dead_letters, published, guard, topic, headers, code
 ):
     refusals = metric("memstream_refusals_total", code=code)
     before = not_found()
     forged = SENT[topic]("forged", "a", headers=headers)
     mine = SENT[topic]("mine", "b", headers=bearer(token(layers=[])))
     with capture_logs() as logs:
-        await AGENTS[topic](remembered, dead_letters, guard)([forged, mine])
+        await AGENTS[topic](remembered, outcomes, dead_letters, guard)([forged, mine])
     assert metric("memstream_refusals_total", code=code) == refusals + 1
     (audit,) = [line for line in logs if line["event"] == "refused"]
     assert (audit["code"], audit["id"], audit["tenant"]) == (code, "forged", "acme")
