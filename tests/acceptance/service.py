@@ -3,6 +3,7 @@
 import asyncio
 import json
 import os
+import re
 import signal
 import socket
 import subprocess
@@ -95,6 +96,12 @@ class Service:
             return httpx.get(f"{self.runtime['web']}/readyz").status_code == 200
         except httpx.TransportError:
             return False
+
+    def metric(self, name):
+        """A metric's value, with its labels as they are written; 0 while it is not there."""
+        text = httpx.get(f"{self.runtime['web']}/metrics").text
+        found = re.search(rf"^{re.escape(name)} (\S+)$", text, re.MULTILINE)
+        return float(found[1]) if found else 0.0
 
     def stop(self, number=signal.SIGINT):
         """Stop it as Ctrl-C does and return how long that took."""

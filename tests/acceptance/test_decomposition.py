@@ -27,6 +27,7 @@ TOPICS = (
     "dead-letters",
     "internal.decisions",
 )
+HANDLED = 'memstream_messages_total{topic="memory.context.usage"}'
 BUDGET_S = 4.0
 """What hurried tenants give a request; reasoning alone may take 3 s of it."""
 SLACK_S = 6.0
@@ -122,6 +123,7 @@ def test_a_complex_request_is_answered_like_any_other_with_every_team(client):
 def test_a_context_keeps_its_budget_and_its_use_counts_once(service, client, query, route):
     ids = {"request_id": f"context-{route}", "tenant_id": "umbrella", "session_id": "s"}
     before = service.counts("umbrella", *(f"umbrella-{name}" for name in (*TEAMS, "port", "other")))
+    handled = service.metric(HANDLED)
     for _ in range(2):
         request = {**ids, "query": query, "token_budget": 40}
         client.publish("context.requests", request, key=b"umbrella/s")
@@ -143,7 +145,7 @@ def test_a_context_keeps_its_budget_and_its_use_counts_once(service, client, que
 
     expected = set(answer["memory_ids"])
     wait_for(lambda: risen() == expected, "the use to be counted")
-    time.sleep(0.5)  # The second event has come as well.
+    wait_for(lambda: service.metric(HANDLED) >= handled + 2, "the second event")
     assert risen() == expected
 
 

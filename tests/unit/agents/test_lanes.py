@@ -5,6 +5,7 @@ import json
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from prometheus_client import REGISTRY
 
 from agents.decompose import SlowLane
 from agents.guard import Guard
@@ -129,6 +130,29 @@ async def test_what_is_complex_is_handed_over_as_it_came_and_answered_by_the_slo
     assert kinds[-1] == "Aggregate"
     assert "DrillDown" in kinds
     assert decision.tokens_used == 0
+
+
+def sample(name, **labels):
+    return REGISTRY.get_sample_value(name, labels) or 0
+
+
+@pytest.mark.requirement("OB-1", "OB-2")
+@pytest.mark.usefixtures("remembered")
+async def test_routes_and_what_decompositions_take_are_counted(lanes_for):
+    routes = {"standard": 1, "rlm": 2}
+    counted = ("memory_rlm_complexity_score", "memory_rlm_execution_duration_ms")
+    counted += ("memory_rlm_execution_depth", "memory_rlm_execution_tokens")
+
+    def told():
+        by_route = [sample("memory_rlm_routing_decision_total", decision=one) for one in routes]
+        return [*by_route, *(sample(f"{name}_count") for name in counted)]
+
+    before = told()
+    lanes = lanes_for()
+    await lanes.fast(asked(SIMPLE), asked(COMPLEX, "r2"), asked(COMPLEX, "r3"))
+    await lanes.slow()
+    rise = [after - was for after, was in zip(told(), before, strict=True)]
+    assert rise == [*routes.values(), 3, 2, 2, 2]
 
 
 @pytest.mark.requirement("SE-1", "RX-2")

@@ -1,0 +1,51 @@
+"""What every command needs: the application, its options, and how work is run."""
+
+import asyncio
+import signal
+import sys
+from collections.abc import Awaitable, Callable, Coroutine
+from typing import Annotated, Any
+
+import typer
+
+from memstream.__main__ import INTERRUPTED
+from memstream.settings import Settings
+from topics import TopicNames
+
+app = typer.Typer(
+    name="memstream",
+    help="Memories for AI agents, written and searched through Kafka.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+)
+Broker = Annotated[
+    str | None, typer.Option(help="embedded, local-kafka or kafka://host:port[,host:port…]")
+]
+Database = Annotated[str | None, typer.Option(help="embedded, embedded-postgres or postgresql://…")]
+
+
+def run(work: Coroutine[Any, Any, Any]) -> Any:
+    """Do it, and end as shells expect if Ctrl-C does."""
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    try:
+        return asyncio.run(work)
+    except KeyboardInterrupt:
+        sys.exit(INTERRUPTED)
+
+
+def until_signalled(work: Callable[[asyncio.Event], Awaitable[None]]) -> None:
+    """Do it until it is told to stop."""
+
+    async def run() -> None:
+        stopped = asyncio.Event()
+        for number in (signal.SIGINT, signal.SIGTERM):
+            asyncio.get_running_loop().add_signal_handler(number, stopped.set)
+        await work(stopped)
+
+    asyncio.run(run())
+
+
+def names_of(settings: Settings) -> TopicNames:
+    """Return what the topics are called."""
+    return TopicNames(settings.topic_prefix)
