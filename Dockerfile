@@ -4,7 +4,8 @@ RUN pip install --no-cache-dir "uv>=0.9"
 WORKDIR /src
 ENV UV_LINK_MODE=copy UV_PROJECT_ENVIRONMENT=/opt/memstream
 COPY pyproject.toml uv.lock README.md LICENSE ./
-RUN uv sync --frozen --no-dev --no-install-project
+COPY client client
+RUN uv sync --frozen --no-dev --extra otel --no-install-workspace
 COPY models models
 COPY topics topics
 COPY storage storage
@@ -12,7 +13,7 @@ COPY learning learning
 COPY retrieval retrieval
 COPY agents agents
 COPY memstream memstream
-RUN uv sync --frozen --no-dev --no-editable
+RUN uv sync --frozen --no-dev --extra otel --no-editable
 # The model is converted here, once, rather than at every container's first start.
 RUN /opt/memstream/bin/python -c "import asyncio, pathlib; from retrieval.embedding import open_embedder; \
     asyncio.run(open_embedder('onnx', cache_dir=pathlib.Path('/data/models')))"

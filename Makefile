@@ -5,6 +5,8 @@ VENV := .venv/bin
 RUN := $(UV) run --frozen --no-sync
 # Much of a run is waiting. A debugger needs a single process: make test PARALLEL= ARGS=--pdb
 PARALLEL ?= --numprocesses=3
+# Where it is set, every process would compile all of Python anew: a second of each start.
+unexport PYTHONDONTWRITEBYTECODE
 .DEFAULT_GOAL := help
 
 .PHONY: help
@@ -18,7 +20,7 @@ help: ## List the targets
 .PHONY: setup
 setup: .venv/.synced ## Create .venv from the lock file
 
-.venv/.synced: pyproject.toml uv.lock $(filter .uv/%,$(UV))
+.venv/.synced: pyproject.toml client/pyproject.toml uv.lock $(filter .uv/%,$(UV))
 	@echo "Setting up .venv from uv.lock …"
 	@$(UV) sync --frozen --python "$$($(PYTHON) -c 'import sys; print(sys.executable)')"
 	@touch $@
@@ -44,9 +46,16 @@ format: setup ## Format the code and fix what can be fixed
 	@$(VENV)/ruff format .
 
 .PHONY: generate
-generate: setup ## Generate the schemas, asyncapi.yaml and docs/requirements.md
+generate: setup ## Generate schemas, asyncapi.yaml, the dashboard, docs/reference.md and docs/requirements.md
 	@$(VENV)/python -m topics.generate
+	@$(VENV)/python -m docs.generate
+	@$(VENV)/python deploy/grafana/generate.py
 	@$(VENV)/python -m tests.trace
+
+.PHONY: docs
+docs: setup ## Build the documents as a site in site/; a warning is an error
+	@NO_MKDOCS_2_WARNING=true $(VENV)/mkdocs build --strict --quiet
+	@echo "site/index.html"
 
 .PHONY: kafka
 kafka: setup ## Run a real single-node Apache Kafka (needs java 17 and mvn)
@@ -62,12 +71,15 @@ bench: setup ## Measure, peers too; writes bench/results, prints ratios (ARGS=--
 	@$(VENV)/python -m bench.thin_path
 	@$(VENV)/python -m bench.search $(ARGS)
 	@$(VENV)/python -m bench.decomposition $(ARGS)
+	@$(VENV)/python -m bench.learning_cost
+	@$(VENV)/python -m bench.learning $(ARGS)
+	@$(VENV)/python -m bench.join $(filter --quick,$(ARGS))
 
 .PHONY: soak
 soak: setup ## Run the reliability tests much longer than the suite does
-	@MEMSTREAM_SOAK=1 $(VENV)/python -m pytest tests/acceptance/test_scaling.py tests/acceptance/test_lifecycle.py tests/acceptance/test_decomposition.py -k "lost or dead" $(ARGS)
+	@MEMSTREAM_SOAK=1 $(VENV)/python -m pytest tests/acceptance/test_scaling.py tests/acceptance/test_lifecycle.py tests/acceptance/test_decomposition.py tests/acceptance/test_join.py -k "lost or dead or log" $(ARGS)
 
 .PHONY: clean
 clean: ## Remove the environment, state and caches
-	rm -rf .venv .uv .memstream .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis dist
+	rm -rf .venv .uv .memstream .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis dist site
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +

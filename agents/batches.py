@@ -7,32 +7,46 @@ batches are handled one after the other, and a message that was never acknowledg
 """
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import Iterator
 from datetime import UTC, datetime
 from typing import Any
 
 from agents.delivery import Clock, Delivery, Handler, OneByOne
 
+ENOUGH = 32
+"""So many are worth a transaction; a batch of fewer waits for more, if it may."""
 
-async def handle_in_batches(stream: Any, handler: Handler, max_batch: int, clock: Clock) -> None:
+
+async def handle_in_batches(
+    stream: Any, handler: Handler, max_batch: int, linger_s: float, clock: Clock
+) -> None:
     """Feed the stream to the handler for as long as the stream lasts.
 
     A batch is whatever arrived while the one before it was being handled: an idle stream adds
-    no delay, a busy one makes large batches.
+    no delay, a busy one makes large batches. Where nobody waits, more may be waited for.
     """
-    waiting: asyncio.Queue[Any] = asyncio.Queue(max_batch)
-    reading = asyncio.create_task(_read(stream, waiting))
-    handling = asyncio.create_task(_handle(stream, waiting, handler, max_batch, clock))
-    try:
-        await asyncio.wait({reading, handling}, return_when=asyncio.FIRST_COMPLETED)
-        # Neither ends by itself: a failure must end the agent, and so the worker, loudly.
-        for task in (reading, handling):
-            if task.done():
-                task.result()
-    finally:
-        for task in (reading, handling):
-            task.cancel()
-        await asyncio.gather(reading, handling, return_exceptions=True)
+    stream = stream.noack()
+    async for first in stream.events():
+        if linger_s and stream.channel.queue.qsize() < min(ENOUGH, max_batch) - 1:
+            await asyncio.sleep(linger_s)
+        events = [first, *_waiting(stream, max_batch - 1)]
+        await handler([_delivery(event.message, clock) for event in events])
+        for event in events:
+            if event.ack():
+                message = event.message
+                stream.app.sensors.on_message_out(message.tp, message.offset, message)
+
+
+def _waiting(stream: Any, most: int) -> Iterator[Any]:
+    """Take what else has arrived, past Faust's iterator, which goes round the loop for each."""
+    queue, app = stream.channel.queue, stream.app
+    for _ in range(min(most, queue.qsize())):
+        event = queue.get_nowait()
+        message = event.message
+        # As the iterator does: what was read before a rebalance is somebody else's by now.
+        if app.flow_control.is_active() and (message.generation_id == app.consumer_generation_id):
+            app.sensors.on_message_in(message.tp, message.offset, message)
+            yield event
 
 
 async def handle_side_by_side(stream: Any, handler: OneByOne, in_flight: int, clock: Clock) -> None:
@@ -88,26 +102,8 @@ async def _finish(stream: Any, under_way: "asyncio.Queue[tuple[Any, asyncio.Task
         await stream.ack(event)
 
 
-async def _read(stream: Any, waiting: "asyncio.Queue[Any]") -> None:
-    async for event in stream.noack().events():
-        await waiting.put(event)
-
-
-async def _handle(
-    stream: Any, waiting: "asyncio.Queue[Any]", handler: Handler, max_batch: int, clock: Clock
-) -> None:
-    async for events in _batches(waiting, max_batch):
-        await handler([_delivery(event.message, clock) for event in events])
-        for event in events:
-            await stream.ack(event)
-
-
-async def _batches(waiting: "asyncio.Queue[Any]", max_batch: int) -> AsyncIterator[list[Any]]:
-    while True:
-        batch = [await waiting.get()]
-        while len(batch) < max_batch and not waiting.empty():
-            batch.append(waiting.get_nowait())
-        yield batch
+LOG_APPEND_TIME = 1
+"""How Kafka marks a timestamp that the broker has set."""
 
 
 def _delivery(message: Any, clock: Clock) -> Delivery:
@@ -119,6 +115,7 @@ def _delivery(message: Any, clock: Clock) -> Delivery:
         value=message.value,
         headers=message.headers,
         at=_written_at(message.timestamp) or clock(),
+        by_broker=message.timestamp_type == LOG_APPEND_TIME,
     )
 
 

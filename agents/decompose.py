@@ -1,13 +1,14 @@
 """Requests to take apart → answered, however long each takes."""
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 from agents.delivery import Delivery
 from agents.desk import Outgoing
+from agents.handling import handling
 from agents.metrics import MESSAGES
 from agents.service import Service
-from topics import Headers
 from topics.handover import HandoverError, handover
 
 
@@ -21,18 +22,21 @@ class SlowLane:
     async def __call__(self, delivery: Delivery) -> None:
         """Serve one request; time it spent waiting is part of its budget."""
         try:
-            origin, handed_over_at = handover(delivery.headers)
-            service = self._services[origin]
+            handed_over = handover(delivery.headers)
+            service = self._services[handed_over.origin]
         except (HandoverError, KeyError) as error:
             await self._outgoing.dead_letters.keep(
                 delivery, "invalid_request", f"handover: {error}"
             )
+            MESSAGES.labels(topic=delivery.topic).inc()
             return
-        headers = Headers.parse(delivery.headers)
-        request = await service.desk.read(delivery, headers)
-        if request is not None:
-            routing = await service.routed(delivery, headers, request)
-            if routing is not None:
-                spent_s = max((self._outgoing.clock() - handed_over_at).total_seconds(), 0.0)
-                await service.serve(delivery, headers, request, routing, spent_s)
+        delivery = replace(delivery, at=handed_over.written_at)
+        with handling(delivery) as headers:
+            request = await service.desk.read(delivery, headers)
+            if request is not None:
+                routing = await service.routed(delivery, headers, request)
+                if routing is not None:
+                    spent = self._outgoing.clock() - handed_over.at
+                    spent_s = max(spent.total_seconds(), 0.0)
+                    await service.serve(delivery, headers, request, routing, spent_s)
         MESSAGES.labels(topic=delivery.topic).inc()

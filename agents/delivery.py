@@ -22,6 +22,8 @@ class Delivery:
     headers: RawHeaders
     at: datetime
     """When it was written, by the clock of its producer or broker."""
+    by_broker: bool = False
+    """Whether that is the broker's clock, which no producer can set."""
 
 
 Handler = Callable[[Sequence[Delivery]], Awaitable[None]]
@@ -36,6 +38,14 @@ class TooLargeError(Exception):
     """The broker takes no message of this size."""
 
 
+class UnwritableError(Exception):
+    """The broker does not let us write to this topic, or has it no longer."""
+
+
+Arrival = Callable[[], Awaitable[None]]
+"""Waits until the broker has a message, or raises TooLargeError or UnwritableError."""
+
+
 class Publisher(Protocol):
     """Writes messages to Kafka."""
 
@@ -47,4 +57,17 @@ class Publisher(Protocol):
         value: bytes | None,
         headers: Sequence[Header] = (),
     ) -> None:
-        """Return once the broker has the message; raise TooLargeError if it never will."""
+        """Return once the broker has the message.
+
+        Raise TooLargeError or UnwritableError if it never will.
+        """
+
+    async def begin(
+        self,
+        topic: str,
+        *,
+        key: bytes | None,
+        value: bytes | None,
+        headers: Sequence[Header] = (),
+    ) -> Arrival:
+        """Return once the message is on its way, after those that were begun before it."""

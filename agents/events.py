@@ -1,18 +1,20 @@
 """Reads a topic of events, in batches: what can be done is done, what cannot is kept."""
 
+import asyncio
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import Generic, TypeVar
 
 import structlog
+from structlog.contextvars import bound_contextvars
 
 from agents.dead_letters import DeadLetters
 from agents.delivery import Delivery
+from agents.handling import handling_all, ids_in
 from agents.metrics import MESSAGES
 from agents.patience import until_available
 from models import Record
 from topics import DecodeError, Headers, RefusedError, check_key, decode
-from topics.codec import MAX_VALUE_BYTES
 
 log = structlog.get_logger(__name__)
 
@@ -22,10 +24,25 @@ Admit = Callable[[Delivery, E, Headers], None]
 """Raises RefusedError for an event that its token does not allow."""
 
 
+class TooOldError(Exception):
+    """A message is so old that nobody would know if it had been seen before."""
+
+    code = "late"
+
+    def __init__(self, message: str) -> None:
+        super().__init__(message)
+        self.message = message
+
+
+def trust(_: Delivery, __: Record, ___: Headers) -> None:
+    """Let through what memstream wrote itself, when the request had been let through."""
+
+
 class EventsAgent(ABC, Generic[E]):
     """Takes events that nobody waits for; what is done with them, each kind of it says."""
 
-    _max_bytes: int | None = MAX_VALUE_BYTES
+    _own = False
+    """Whether memstream wrote the events itself."""
 
     def __init__(self, model: type[E], admit: Admit[E], dead_letters: DeadLetters) -> None:
         self._model = model
@@ -38,25 +55,43 @@ class EventsAgent(ABC, Generic[E]):
 
     async def __call__(self, batch: Sequence[Delivery]) -> None:
         """Take a batch; what cannot be read, is not allowed or fails becomes a dead letter."""
-        events = [read for delivery in batch if (read := await self._read(delivery))]
-        try:
-            await self._take_patiently(events)
-        except Exception as error:
-            log.warning("batch failed, taking one by one", size=len(events), reason=repr(error))
-            await self._take_one_by_one(events)
-        for delivery in batch:
-            MESSAGES.labels(topic=delivery.topic).inc()
+        with handling_all(batch):
+            events: list[tuple[Delivery, E]] = []
+            dead: list[Awaitable[None]] = []
+            for delivery in batch:
+                event: E | None = None
+                try:
+                    headers = Headers.parse(delivery.headers)
+                    event = self._read(delivery, headers)
+                    self._check(delivery, event, headers)
+                    events.append((delivery, event))
+                except (DecodeError, RefusedError, TooOldError) as error:
+                    whose = ids_in(event or getattr(error, "ids", None))
+                    dead.append(self._keep(delivery, error.code, error.message, whose))
+            # All at once: a hundred dead letters take no longer than one.
+            await asyncio.gather(*dead)
+            try:
+                await self._take_patiently(events)
+            except Exception as error:
+                why = type(error).__name__
+                log.warning("batch failed, taking one by one", size=len(events), reason=why)
+                await self._take_one_by_one(events)
+        MESSAGES.labels(topic=batch[0].topic).inc(len(batch))
 
-    async def _read(self, delivery: Delivery) -> tuple[Delivery, E] | None:
-        headers = Headers.parse(delivery.headers)
-        try:
-            check_key(delivery.key)
-            event = decode(self._model, delivery.value, headers, max_bytes=self._max_bytes)
-            self._admit(delivery, event, headers)
-            return delivery, event
-        except (DecodeError, RefusedError) as error:
-            await self._dead_letters.keep(delivery, error.code, error.message)
-            return None
+    def _read(self, delivery: Delivery, headers: Headers) -> E:
+        """Return the event, or raise what says why it cannot be read."""
+        check_key(delivery.key)
+        return decode(self._model, delivery.value, headers, own=self._own)
+
+    def _check(self, delivery: Delivery, event: E, headers: Headers) -> None:
+        """Raise what says why an event is not taken, if it is not."""
+        self._admit(delivery, event, headers)
+
+    async def _keep(
+        self, delivery: Delivery, code: str, message: str, whose: Mapping[str, str]
+    ) -> None:
+        with bound_contextvars(**whose):
+            await self._dead_letters.keep(delivery, code, message)
 
     async def _take_patiently(self, events: Sequence[tuple[Delivery, E]]) -> None:
         if events:
@@ -64,9 +99,11 @@ class EventsAgent(ABC, Generic[E]):
 
     async def _take_one_by_one(self, events: Sequence[tuple[Delivery, E]]) -> None:
         for read in events:
-            delivery, _ = read
-            try:
-                await self._take_patiently([read])
-            except Exception as error:
-                log.exception("event failed", offset=delivery.offset, partition=delivery.partition)
-                await self._dead_letters.keep(delivery, "internal", repr(error))
+            delivery, event = read
+            with bound_contextvars(**ids_in(event)):
+                try:
+                    await self._take_patiently([read])
+                except Exception as error:
+                    place = {"partition": delivery.partition, "offset": delivery.offset}
+                    log.exception("event failed", topic=delivery.topic, **place)
+                    await self._dead_letters.keep(delivery, "internal", repr(error))

@@ -1,6 +1,5 @@
 """feedback → checked, and joined."""
 
-from collections import defaultdict
 from collections.abc import Sequence
 
 from agents.dead_letters import DeadLetters
@@ -26,13 +25,10 @@ class FeedbackAgent(SignalsAgent[Feedback]):
         self._store = store
 
     async def _take(self, events: Sequence[tuple[Delivery, Feedback]]) -> None:
-        judged: defaultdict[str, list[str]] = defaultdict(list)
-        for _, feedback in events:
-            if feedback.memory_id is not None:
-                judged[feedback.tenant_id].append(feedback.memory_id)
-        missing = 0
-        for tenant_id, memory_ids in judged.items():
-            known = await self._store.counts(tenant_id, memory_ids)
-            missing += sum(memory_id not in known for memory_id in memory_ids)
-        NOT_FOUND.inc(missing)
+        judged = [
+            (feedback.tenant_id, feedback.memory_id)
+            for _, feedback in events
+            if feedback.memory_id is not None
+        ]
+        NOT_FOUND.inc(await self._store.unknown(judged))
         await super()._take(events)

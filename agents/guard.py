@@ -28,7 +28,7 @@ class Guard:
         """Return the request, narrowed to what its token allows; raise RefusedError if nothing."""
         if self._tokens is None:
             return request
-        with _audited(delivery, request.tenant_id, request.request_id) as sender:
+        with audited(delivery, request.tenant_id, request.request_id) as sender:
             claims = self._tokens.claims(headers)
             sender["who"] = claims.sub
             allowed = allow_request(claims, request)
@@ -40,6 +40,22 @@ class Guard:
                 request_id=request.request_id,
             )
         return allowed
+
+    def sender(self, headers: Headers) -> str | None:
+        """Return who sent a message, if its token says so and holds."""
+        try:
+            return None if self._tokens is None else self._tokens.claims(headers).sub
+        except RefusedError:
+            return None
+
+    def vouches_for(self, headers: Headers, tenant_id: str) -> bool:
+        """Tell whether a message that cannot be read was certainly sent by that tenant."""
+        if self._tokens is None:
+            return True
+        try:
+            return self._tokens.claims(headers).tenant == tenant_id
+        except RefusedError:
+            return False
 
     def admit_item(self, delivery: Delivery, item: Item, headers: Headers) -> None:
         """Raise RefusedError unless the item's token allows to write it."""
@@ -54,16 +70,17 @@ class Guard:
     ) -> None:
         if self._tokens is None:
             return
-        with _audited(delivery, event.tenant_id, event.event_id) as sender:
-            claims = self._tokens.claims(headers)
+        with audited(delivery, event.tenant_id, event.event_id) as sender:
+            # What waited through an outage was allowed if it was when the broker took it.
+            claims = self._tokens.claims(headers, delivery.at if delivery.by_broker else None)
             sender["who"] = claims.sub
             allow(claims, event)
 
 
 @contextmanager
-def _audited(delivery: Delivery, tenant_id: str, own_id: str) -> Iterator[dict[str, str]]:
+def audited(delivery: Delivery, tenant_id: str, own_id: str) -> Iterator[dict[str, str | None]]:
     """Count and log a refusal; who it was is known only once the token was found to be good."""
-    sender: dict[str, str] = {}
+    sender: dict[str, str | None] = {}
     try:
         yield sender
     except RefusedError as refused:
@@ -73,7 +90,7 @@ def _audited(delivery: Delivery, tenant_id: str, own_id: str) -> Iterator[dict[s
             code=refused.code,
             reason=refused.message,
             who=sender.get("who"),
-            tenant=tenant_id,
+            tenant_id=tenant_id,
             id=own_id,
             topic=delivery.topic,
             partition=delivery.partition,

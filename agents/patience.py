@@ -35,8 +35,14 @@ async def until_available(
             if asyncio.get_running_loop().time() + pause > deadline:
                 raise
             RETRIES.labels(topic=topic).inc()
-            log.warning(
-                "a part is away, trying again", topic=topic, pause_s=pause, reason=str(error)
-            )
+            log.warning("a part is away, trying again", topic=topic, pause_s=pause, **_why(error))
         await asyncio.sleep(pause)
         pause = min(2 * pause, LONGEST_PAUSE_S)
+
+
+def _why(error: Exception) -> dict[str, str]:
+    """Say which part it is; what an embedder answers may repeat the text it was to embed."""
+    if isinstance(error, StoreUnavailableError):
+        return {"part": "store", "reason": str(error)}
+    log.debug("what the embedder says", reason=str(error))
+    return {"part": "embedder"}

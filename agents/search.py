@@ -6,10 +6,12 @@ from typing import Generic
 
 from agents.delivery import Delivery, TooLargeError
 from agents.desk import Outgoing, Q
+from agents.handling import handling, sending
 from agents.metrics import MESSAGES, SEARCH_SECONDS
 from agents.service import Service
+from agents.wildcards import count_wildcards
 from topics import Headers, Topic
-from topics.handover import handover_headers
+from topics.handover import Handover, handover_headers
 
 
 class FastLane(Generic[Q]):
@@ -29,26 +31,34 @@ class FastLane(Generic[Q]):
             await asyncio.gather(*(self._handle(delivery) for delivery in batch))
 
     async def _handle(self, delivery: Delivery) -> None:
-        headers = Headers.parse(delivery.headers)
-        request = await self._service.desk.read(delivery, headers)
-        if request is not None:
-            routing = await self._service.routed(delivery, headers, request)
-            if routing is not None and routing.route == "rlm":
-                handed_over = await self._hand_over(delivery)
-                routing = None if handed_over else routing.standard("too_large")
-            if routing is not None:
-                await self._service.serve(delivery, headers, request, routing)
+        with handling(delivery) as headers:
+            request = await self._service.desk.read(delivery, headers)
+            if request is not None:
+                await self._answer_or_hand_over(delivery, headers, request)
         MESSAGES.labels(topic=delivery.topic).inc()
 
-    async def _hand_over(self, delivery: Delivery) -> bool:
+    async def _answer_or_hand_over(self, delivery: Delivery, headers: Headers, request: Q) -> None:
+        count_wildcards(request)
+        routing = await self._service.routed(delivery, headers, request)
+        if routing is not None and routing.route == "rlm":
+            handed_over = await self._hand_over(delivery, headers)
+            routing = None if handed_over else routing.standard("too_large")
+        if routing is not None:
+            await self._service.serve(delivery, headers, request, routing)
+
+    async def _hand_over(self, delivery: Delivery, headers: Headers) -> bool:
         """Pass a request on as it came; return whether the broker took it."""
+        at = self._outgoing.clock()
         try:
-            await self._outgoing.publisher.publish(
-                self._slow,
-                key=delivery.key,
-                value=delivery.value,
-                headers=handover_headers(delivery.headers, delivery.topic, self._outgoing.clock()),
-            )
+            with sending(self._slow, headers) as carried:
+                await self._outgoing.publisher.publish(
+                    self._slow,
+                    key=delivery.key,
+                    value=delivery.value,
+                    headers=handover_headers(
+                        carried.original, Handover(delivery.topic, at, delivery.at)
+                    ),
+                )
         except TooLargeError:
             return False
         return True

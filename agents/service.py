@@ -2,14 +2,16 @@
 
 import asyncio
 from abc import ABC, abstractmethod
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable
 from typing import Generic, TypeVar
 
 import structlog
 
-from agents.delivery import Delivery
-from agents.desk import Desk, Outgoing, Q, ids_of
-from agents.metrics import NOT_FOUND
+from agents.delivery import Delivery, TooLargeError
+from agents.desk import PATIENCE_S, Desk, Outgoing, Q, ids_of
+from agents.guard import Guard
+from agents.handling import sending
+from agents.metrics import NOT_FOUND, TOO_LARGE
 from agents.patience import PASSING, until_available
 from models import ContextRequest, Record, SearchRequest
 from retrieval.answering import Answering
@@ -18,9 +20,6 @@ from retrieval.routing import Routing
 from topics import Header, Headers, Topic, encode, event_key
 
 log = structlog.get_logger(__name__)
-
-PATIENCE_S = 10.0
-"""How long a search waits for a part that is away; then its caller is told, and can ask again."""
 
 T = TypeVar("T")
 
@@ -66,21 +65,33 @@ class Service(ABC, Generic[Q]):
         except PASSING as error:
             answer = self.desk.error(ids_of(request), "unavailable", str(error))
         except Exception as error:
-            log.exception("request failed", request_id=request.request_id)
+            log.exception("request failed")
             await self._outgoing.dead_letters.keep(delivery, "internal", repr(error))
             message = "the search failed; it was kept for inspection"
             answer = self.desk.error(ids_of(request), "internal", message)
         await self.desk.reply(answer, headers)
         return None
 
-    async def _tell(self, topic: Topic, record: Record, headers: Sequence[Header] = ()) -> None:
+    async def _tell(
+        self,
+        delivery: Delivery,
+        topic: Topic,
+        record: Record,
+        headers: Headers,
+        carry: Callable[[Headers], list[Header]] = Headers.trace,
+    ) -> None:
+        """Publish what came of a request; if that is too large, the request itself is kept."""
         told = record.model_dump(include={"tenant_id", "session_id"})
-        await self._outgoing.publisher.publish(
-            self._outgoing.names.name(topic),
-            key=event_key(**told),
-            value=encode(record),
-            headers=headers,
-        )
+        name = self._outgoing.names.name(topic)
+        try:
+            with sending(name, headers) as carried:
+                await self._outgoing.publisher.publish(
+                    name, key=event_key(**told), value=encode(record), headers=carry(carried)
+                )
+        except TooLargeError as error:
+            TOO_LARGE.labels(topic=name).inc()
+            reason = f"it was answered, but what is told of it on {name} is too large: {error}"
+            await self._outgoing.dead_letters.keep(delivery, "too_large", reason)
 
 
 class SearchService(Service[SearchRequest]):
@@ -102,15 +113,16 @@ class SearchService(Service[SearchRequest]):
         answered = await self._or_explain(
             delivery, headers, request, lambda: self._answering.answer(request, routing, spent_s)
         )
+        asked_at = request.requested_at or delivery.at
         if answered is None:
             failed = self._answering.failed(request, routing)
-            await self._tell(Topic.DECISIONS, failed.decision())
+            await self._tell(delivery, Topic.DECISIONS, failed.decision(asked_at), headers)
             return
         await self.desk.reply(answered.result, headers)
         search = self._answering.search
         await asyncio.gather(
             until_available(delivery.topic, lambda: search.count_references(answered.result)),
-            self._tell(Topic.DECISIONS, answered.decision()),
+            self._tell(delivery, Topic.DECISIONS, answered.decision(asked_at), headers),
         )
         if request.operation == "get":
             NOT_FOUND.inc(len(set(request.memory_ids or ())) - len(answered.shown))
@@ -120,10 +132,11 @@ class ContextService(Service[ContextRequest]):
     """Assembles contexts."""
 
     def __init__(
-        self, desk: Desk[ContextRequest], answering: Answering, outgoing: Outgoing
+        self, desk: Desk[ContextRequest], answering: Answering, outgoing: Outgoing, guard: Guard
     ) -> None:
         super().__init__(desk, answering, outgoing)
         self._assembly = Assembly(answering)
+        self._guard = guard
 
     async def route(self, request: ContextRequest) -> Routing:
         """Return the route of the search that a context needs."""
@@ -144,7 +157,8 @@ class ContextService(Service[ContextRequest]):
         if assembled is None:
             return
         await self.desk.reply(assembled.answer, headers)
-        await self._tell(Topic.DECISIONS, assembled.searched.decision())
+        decision = assembled.searched.decision(delivery.at)
+        await self._tell(delivery, Topic.DECISIONS, decision, headers)
         if assembled.usage is not None:
             usage = assembled.usage
             search = self._answering.search
@@ -157,5 +171,7 @@ class ContextService(Service[ContextRequest]):
                     assembled.answer.completed_at,
                 ),
             )
-            # It is told in the name of who asked: with tokens on, theirs is needed.
-            await self._tell(Topic.CONTEXT_USAGE, usage, headers.on_behalf())
+            # It is told in the name of who asked: with tokens on, theirs is needed. What somebody
+            # makes of another tenant's memories is no signal of that tenant.
+            if self._guard.vouches_for(headers, usage.tenant_id):
+                await self._tell(delivery, Topic.CONTEXT_USAGE, usage, headers, Headers.on_behalf)

@@ -12,9 +12,9 @@ from typing import Any
 
 import httpx
 
+from memstream.addresses import free_port
 from memstream.embedded.process import Process
 from memstream.runtime import Runtime, read_runtime
-from memstream.web import free_port
 
 ROOT = Path(__file__).parents[1]
 

@@ -17,13 +17,14 @@ from pathlib import Path
 from typing import Any
 
 import matplotlib as mpl
+import memstream_client
+from memstream_client import MemstreamClient
 from rich.console import Console
 from rich.progress import track
 from rich.table import Table
 
 from bench.service import running_service, until_handled
 from memstream.clock import now
-from memstream.messenger import Messenger
 from memstream.runtime import Runtime
 from models import InForce, Item, SearchRequest
 from retrieval.embedding import open_embedder
@@ -31,7 +32,6 @@ from retrieval.ingest import Ingest
 from retrieval.routing import Router
 from retrieval.search import Search
 from storage.sqlite import SqliteStore
-from topics import TopicNames
 
 MEMORIES = 2_000
 SEARCHES = 200
@@ -104,17 +104,18 @@ async def service(
     runtime: Runtime, texts: Sequence[str], queries: Sequence[str]
 ) -> dict[str, float]:
     """Measure the same through Kafka, as a client sees it."""
-    async with Messenger.connect(runtime.broker, TopicNames()) as messenger:
+    async with MemstreamClient(runtime.broker, tenant="bench") as client:
+        said = [memstream_client.Item.model_validate(one.model_dump()) for one in items(texts)]
         started = time.perf_counter()
-        async for _ in messenger.remember(items(texts)):
+        async for _ in client.remember_all(said):
             pass
         await until_handled(runtime.web, "memory.items", len(texts))
         ingesting = time.perf_counter() - started
-        await messenger.ask(request("warm up"), 30)
-        times = [await _timed(messenger, query) for query in track(queries, "one at a time")]
+        await client.search("warm up")
+        times = [await _timed(client, query) for query in track(queries, "one at a time")]
         started = time.perf_counter()
         shares = [queries[n::CLIENTS] for n in range(CLIENTS)]
-        await asyncio.gather(*(_in_turn(messenger, share) for share in shares))
+        await asyncio.gather(*(_in_turn(client, share) for share in shares))
         throughput = len(queries) / (time.perf_counter() - started)
     return {
         "items_per_s": len(texts) / ingesting,
@@ -124,16 +125,20 @@ async def service(
     }
 
 
-async def _timed(messenger: Messenger, query: str) -> float:
+async def _timed(client: MemstreamClient, query: str) -> float:
     started = time.perf_counter()
-    result = await messenger.ask(request(query), 30)
-    assert result.status == "ok"
+    await _asked(client, query)
     return time.perf_counter() - started
 
 
-async def _in_turn(messenger: Messenger, queries: Sequence[str]) -> None:
+async def _in_turn(client: MemstreamClient, queries: Sequence[str]) -> None:
     for query in queries:
-        await messenger.ask(request(query), 30)
+        await _asked(client, query)
+
+
+async def _asked(client: MemstreamClient, query: str) -> None:
+    session = f"s{random.randrange(16)}"
+    await client.bind(session=session).search(query)
 
 
 async def measure() -> dict[str, Any]:

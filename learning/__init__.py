@@ -1,1 +1,1 @@
-"""How a tenant's retrieval policy gets better: outcomes and rewards; trainers are to come."""
+"""How a tenant's retrieval policy gets better: outcomes, rewards, and what is learned from them."""

@@ -4,6 +4,8 @@ from collections.abc import Callable
 from datetime import datetime
 from typing import Any
 
+from pydantic import Field
+
 from learning.rewording import is_reworded
 from models import (
     ContextUsage,
@@ -43,6 +45,8 @@ class Aftermath(Record):
 
     used: UnitInterval | None = None
     """The best quality of any use."""
+    memories: tuple[Identifier, ...] = Field(default=(), strict=False)
+    """The memories used, in the order of their ids."""
     judged: Judgement | None = None
     """What was said last."""
     reworded: Rewording | None = None
@@ -84,7 +88,10 @@ def outcome(
 def _used(known: Aftermath, signal: ContextUsage, _: datetime) -> dict[str, Any]:
     if not signal.memory_ids:
         return {}  # Of the result nothing was used.
-    return {"used": max(known.used or 0.0, signal.quality_score)}
+    return {
+        "used": max(known.used or 0.0, signal.quality_score),
+        "memories": tuple(sorted({*known.memories, *signal.memory_ids})),
+    }
 
 
 def _judged(known: Aftermath, signal: Feedback, at: datetime) -> dict[str, Any]:

@@ -33,6 +33,9 @@ def success(outcome: Outcome) -> float:
     return _SUCCESS[outcome.type]
 
 
-def trainable(outcome: Outcome, *, succeeded: bool) -> bool:
-    """Tell whether learning may learn from a search: not from silence, nor from an outage."""
-    return succeeded and outcome.type != "no_signal"
+def trainable(outcome: Outcome, query: str, *, succeeded: bool) -> bool:
+    """Tell whether learning may learn from a search: not from silence, nor from an outage.
+
+    Nor from memories got by their ids, for which nothing was asked and nothing chosen.
+    """
+    return succeeded and bool(query) and outcome.type != "no_signal"

@@ -2,18 +2,31 @@
 
 import json
 import re
-from typing import Any
+from collections.abc import Sequence
+from datetime import timedelta
+from typing import TYPE_CHECKING, Any
 
 from rich.console import Console
 from rich.markup import escape
 from rich.table import Column, Table
 
-from memstream.embedded.process import PartError
 from memstream.runtime import Runtime
-from models import InForce, SearchResult, TenantOverrides, Trajectory
+from models import InForce, TenantOverrides, Trajectory
+
+if TYPE_CHECKING:
+    from memstream_client import SearchResult  # aiokafka is slow to import
 
 console = Console()
 errors = Console(stderr=True)
+
+
+def age(passed: timedelta) -> str:
+    """Return how long ago something was, as precisely as it matters."""
+    seconds = max(passed.total_seconds(), 0)
+    for unit, length in (("d", 86_400), ("h", 3600), ("min", 60)):
+        if seconds >= length:
+            return f"{seconds / length:.0f} {unit}"
+    return f"{seconds:.0f} s"
 
 
 def show_runtime(runtime: Runtime) -> None:
@@ -48,6 +61,41 @@ def show_quality(measured: dict[str, Any]) -> None:
     console.print(f"a search took {measured['p50_ms']} ms (p50), {measured['p95_ms']} ms (p95)")
 
 
+def show_simulation(dataset: str, reports: Sequence[dict[str, Any]]) -> None:
+    """Show what learning came to beside a frozen policy, seed by seed."""
+    title = f"{dataset}: the last quarter of {reports[0]['rounds']} rounds"
+    table = Table("seed", "", "reward", "recall", "tokens", "decomposed", title=title)
+    for report in reports:
+        known = report.get("fixed", {})
+        best = report["regret"]["against"] if known else "frozen"
+        # Of all that is fixed, both routes as they are shipped and the best one tell most.
+        shown = {name: known[name] for name in ("standard", "rlm", best) if name in known}
+        ways = {"frozen": report["frozen"], **shown, "learned": report["learned"]}
+        for place, (name, row) in enumerate(ways.items()):
+            seed = str(report["seed"]) if place == 0 else ""
+            cells = [f"{row[key]:.3f}" for key in ("reward", "recall", "tokens")]
+            table.add_row(seed, name, *cells, f"{row['routes'].get('rlm', 0.0):.0%}")
+        apart = {name: _apart(one) for name, one in report["difference"].items()}
+        table.add_row("", "[bold]difference[/]", apart["reward"], apart["recall"], "", "")
+        if behind := report.get("regret"):
+            told = f"{behind['first_quarter']:+.3f} → {behind['last_quarter']:+.3f}"
+            table.add_row("", f"behind {escape(best)}, first → last quarter", told, "", "", "")
+        if alone := report.get("kept_apart"):
+            told = f"{alone['frozen']:.3f} → {alone['learned']:.3f}"
+            table.add_row("", "kept apart: frozen → learned", "", told, "", "")
+        table.add_section()
+    console.print(table)
+    console.print(
+        "differences are of the same users in the same rounds, with 95 % intervals by question"
+    )
+
+
+def _apart(one: dict[str, Any]) -> str:
+    if one["lower"] is None:
+        return f"{one['mean']:+.3f}"
+    return f"{one['mean']:+.3f} [dim]({one['lower']:+.3f} … {one['upper']:+.3f})[/]"
+
+
 def show_trajectory(trajectory: Trajectory, as_json: bool) -> None:
     """Show what came of one search, in a line."""
     if as_json:
@@ -69,12 +117,10 @@ def show_trajectory(trajectory: Trajectory, as_json: bool) -> None:
     )
 
 
-def show_result(result: SearchResult, as_json: bool) -> None:
-    """Show what a search found; an error result is raised as one."""
+def show_result(result: "SearchResult", as_json: bool) -> None:
+    """Show what a search found."""
     if as_json:
         console.print_json(result.model_dump_json())
-    elif result.error is not None:
-        raise PartError(f"{result.error.code}: {result.error.message}")
     elif not result.results:
         console.print("nothing found")
     else:

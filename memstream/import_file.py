@@ -6,6 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from memstream.json_lines import json_lines
 from models import Item
 from topics import DecodeError, decode
 
@@ -20,15 +21,11 @@ class ImportFileError(Exception):
 def read_items(file: Path, tenant: str | None, new_id: Callable[[], str]) -> list[Item]:
     """Return the items of the file; nothing is published unless every line can be read."""
     try:
-        lines = file.read_text(encoding="utf-8").splitlines()
+        lines = json_lines(file)
     except (OSError, UnicodeDecodeError) as error:
         raise ImportFileError(f"{file} cannot be read: {error}") from error
     places: Counter[tuple[Any, Any]] = Counter()
-    return [
-        _item(file, number, line, tenant, new_id, places)
-        for number, line in enumerate(lines, start=1)
-        if line.strip()
-    ]
+    return [_item(file, number, line, tenant, new_id, places) for number, line in lines]
 
 
 def _item(
@@ -51,5 +48,5 @@ def _item(
             given["position"] = places[session]
             places[session] += 1
         return decode(Item, json.dumps(given).encode())
-    except (json.JSONDecodeError, DecodeError, RecursionError) as error:
+    except (ValueError, DecodeError, RecursionError) as error:
         raise ImportFileError(f"{file}, line {number}: {error}") from error

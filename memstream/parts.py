@@ -1,9 +1,9 @@
-"""Opens the parts that the settings name: store, embedder, language model, the broker's address."""
+"""Opens the parts that the settings name: store, embedder, language model."""
 
 import time
 from collections.abc import Callable
-from pathlib import Path
 
+from memstream.addresses import sqlite_path
 from memstream.embedded.process import PartError
 from memstream.settings import Settings
 from retrieval.embedding import Embedder, open_embedder
@@ -11,13 +11,6 @@ from retrieval.language import CircuitBreaker, GuardedModel, LanguageModel, Lang
 from storage import Store
 from storage.postgres import PostgresStore, migrate
 from storage.sqlite import SqliteStore
-
-KAFKA_SCHEME = "kafka://"
-
-
-def sqlite_path(settings: Settings) -> Path:
-    """Return where the embedded store keeps its file."""
-    return settings.data_dir / "memstream.db"
 
 
 async def open_store(settings: Settings) -> Store:
@@ -63,16 +56,6 @@ def open_language_model(settings: Settings) -> LanguageModel | None:
     except LanguageModelError as error:
         raise PartError(str(error)) from None
     return GuardedModel(model, CircuitBreaker(time.monotonic))
-
-
-def broker_address(settings: Settings) -> str:
-    """Return host:port of the configured broker, for those who do not start it themselves."""
-    if settings.broker.startswith(KAFKA_SCHEME):
-        return settings.broker.removeprefix(KAFKA_SCHEME)
-    raise PartError(
-        "memstream is not running here: start it with `make up` (or `memstream up`), "
-        "or set MEMSTREAM_BROKER to kafka://host:port"
-    )
 
 
 async def migrate_store(settings: Settings) -> list[str]:

@@ -1,4 +1,4 @@
-"""How far the join's input has been read, by all workers together.
+"""How far input has been read, by all workers together.
 
 Whoever publishes a signal chooses its partition in its own way (librdkafka hashes keys otherwise
 than Java), so a signal may be on any partition and with any worker. What all of them have done is
@@ -8,10 +8,13 @@ known to the broker: offsets are committed after the transaction that a message 
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AsyncExitStack
 from datetime import datetime
+from itertools import chain
 from typing import Any, NamedTuple, Self
 
 from aiokafka import AIOKafkaConsumer, TopicPartition
 from aiokafka.admin import AIOKafkaAdminClient
+
+from memstream.broker import Broker
 
 MOST_LOOKS = 64
 """So many looks are remembered while there is a backlog; then every other one is dropped."""
@@ -30,18 +33,62 @@ class Look(NamedTuple):
     ends: Mapping[Any, int]
 
 
+class Stage:
+    """Some topics, and the looks at their ends that have not been reached yet."""
+
+    def __init__(self, topics: Sequence[str]) -> None:
+        self.topics = topics
+        self._looks: list[Look] = []
+
+    @property
+    def newest(self) -> Mapping[Any, int]:
+        """Where its partitions ended at the newest look; nothing if there is none."""
+        return self._looks[-1].ends if self._looks else {}
+
+    def passed(self, read: Mapping[Any, int]) -> datetime | None:
+        """Go on to the last look whose ends have all been reached, and return its moment."""
+        for number, look in reversed(list(enumerate(self._looks))):
+            if all(read.get(one, -1) >= end for one, end in look.ends.items()):
+                del self._looks[: number + 1]
+                moment: datetime = look.at
+                return moment
+        return None
+
+    def remember(self, at: datetime, ends: Mapping[Any, int]) -> None:
+        """Keep where partitions end, as what has to be read for a moment to be over."""
+        first, last = (self._looks[0].at, self._looks[-1].at) if self._looks else (at, at)
+        if at - last < (last - first) / MOST_LOOKS:
+            return  # The longer the backlog, the less a moment matters.
+        own = {one: end for one, end in ends.items() if one.topic in self.topics}
+        self._looks.append(Look(at, own))
+        if len(self._looks) > MOST_LOOKS:
+            del self._looks[1::2]
+
+
 class InputProgress:
-    """Looks where partitions end, and from then on for the group to have got there."""
+    """Looks where partitions end, and from then on for the group to have got there.
+
+    Topics are read in stages, as what is read in one may be written to the next: a moment is over
+    once all has been read that the first had then, then all that the second had after that, and so
+    on. Of other topics that the group reads it only tells how much is left to be read.
+    """
 
     def __init__(
-        self, broker: str, group: str, topics: Sequence[str], clock: Callable[[], datetime]
+        self,
+        broker: Broker,
+        group: str,
+        stages: Sequence[Sequence[str]],
+        clock: Callable[[], datetime],
+        others: Sequence[str] = (),
     ) -> None:
         self._broker = broker
         self._group = group
-        self._topics = topics
+        self._stages = [Stage(topics) for topics in stages]
+        self._topics = [*chain(*stages), *others]
         self._clock = clock
+        self.lag: Mapping[str, int] = {}
+        """For each topic, how many messages the group had still to read at the last look."""
         self._stack = AsyncExitStack()
-        self._looks: list[Look] = []
         self._until: datetime | None = None
         self._markers: dict[Any, tuple[int, int, int]] = {}
         """For each partition, from where to where was looked for marks last, and where they end."""
@@ -49,10 +96,10 @@ class InputProgress:
     async def __aenter__(self) -> Self:
         # It has no group of its own: it only asks.
         self._consumer = AIOKafkaConsumer(
-            bootstrap_servers=self._broker, enable_auto_commit=False, auto_offset_reset="none"
+            **self._broker.options(), enable_auto_commit=False, auto_offset_reset="none"
         )
         self._stack.push_async_callback(self._consumer.stop)
-        self._admin = AIOKafkaAdminClient(bootstrap_servers=self._broker)
+        self._admin = AIOKafkaAdminClient(**self._broker.options())
         self._stack.push_async_callback(self._admin.close)
         await self._consumer.start()
         await self._admin.start()
@@ -68,12 +115,16 @@ class InputProgress:
             offsets = await self._admin.list_consumer_group_offsets(
                 self._group, partitions=partitions
             )
+            if not offsets.keys() >= {*partitions}:
+                return self._until  # A broker that has just started does not know them all yet.
             beginnings = await self._consumer.beginning_offsets(partitions)
             # Where nothing was written, or all of it has been deleted since, nobody reads.
             read = {one: max(offsets[one].offset, beginnings[one]) for one in partitions}
             await self._skip_markers(read)
-            self._pass(read)
-            await self._look(partitions)
+            at = self._clock()
+            ends = await self._consumer.end_offsets(partitions)
+            self._pass(read, at, ends)
+            self._measure(read, ends)
         return self._until
 
     async def _partitions(self) -> list[Any]:
@@ -88,7 +139,7 @@ class InputProgress:
 
     async def _skip_markers(self, read: dict[Any, int]) -> None:
         """Go past what no agent will ever get: the marks that end producers' transactions."""
-        for one, end in self._looks[-1].ends.items() if self._looks else ():
+        for one, end in chain(*(stage.newest.items() for stage in self._stages)):
             if 0 < end - read.get(one, end) <= MOST_MARKERS:
                 if self._markers.get(one, ())[:2] != (read[one], end):
                     self._markers[one] = (read[one], end, await self._next_after(one, read[one]))
@@ -103,19 +154,18 @@ class InputProgress:
         self._consumer.unsubscribe()
         return position
 
-    def _pass(self, read: Mapping[Any, int]) -> None:
-        """Go on to the last look whose ends have all been reached."""
-        for number, look in reversed(list(enumerate(self._looks))):
-            if all(read.get(one, -1) >= end for one, end in look.ends.items()):
-                self._until = look.at
-                del self._looks[: number + 1]
-                return
+    def _pass(self, read: Mapping[Any, int], at: datetime, ends: Mapping[Any, int]) -> None:
+        """Let moments go on from stage to stage; the ends are as they were after the reading."""
+        moment: datetime | None = at
+        for stage in self._stages:
+            over = stage.passed(read)
+            if moment is not None:
+                stage.remember(moment, ends)
+            moment = over
+        self._until = moment or self._until
 
-    async def _look(self, partitions: Sequence[Any]) -> None:
-        at = self._clock()
-        first, last = (self._looks[0].at, self._looks[-1].at) if self._looks else (at, at)
-        if at - last < (last - first) / MOST_LOOKS:
-            return  # The longer the backlog, the less a moment matters.
-        self._looks.append(Look(at, await self._consumer.end_offsets(partitions)))
-        if len(self._looks) > MOST_LOOKS:
-            del self._looks[1::2]
+    def _measure(self, read: Mapping[Any, int], ends: Mapping[Any, int]) -> None:
+        lag = dict.fromkeys(self._topics, 0)
+        for one, end in ends.items():
+            lag[one.topic] += max(0, end - read[one])
+        self.lag = lag

@@ -49,11 +49,14 @@ def with_running_parts(settings: Settings) -> Settings:
     runtime = read_runtime(settings.data_dir)
     if runtime is None:
         return settings
-    found: dict[str, str] = {}
+    found: dict[str, str | Path] = {}
     if not settings.broker.startswith("kafka://"):
         found["broker"] = f"kafka://{runtime.broker}"
     if settings.database in ("embedded", "embedded-postgres") and "://" in runtime.database:
         found["database"] = runtime.database
+    elif settings.database == "embedded" and "://" not in runtime.database:
+        # Its file may be in a folder of its own, as that of a demonstration is.
+        found["data_dir"] = Path(runtime.database).parent
     return settings.model_copy(update=found)
 
 

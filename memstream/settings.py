@@ -2,7 +2,7 @@
 
 import re
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 from pydantic import Field, SecretStr, ValidationError, field_validator, model_validator
 from pydantic_core import PydanticCustomError
@@ -13,6 +13,7 @@ from pydantic_settings import (
     TomlConfigSettingsSource,
 )
 
+from memstream.broker_settings import BrokerSettings
 from models import InForce
 
 SETTINGS_FILE = Path("memstream.toml")
@@ -24,13 +25,19 @@ _DATABASE = re.compile(r"embedded|embedded-postgres|postgres(ql)?://\S+")
 _EMBEDDER = re.compile(r"onnx|none|sentence-transformers:\S+|https?://\S+")
 _PREFIX = re.compile(r"[A-Za-z0-9._-]{0,100}")
 _SERVICE = InForce()
+_TELLING = ("jwt_keys", "no_model", "broker", "token")
+"""Problems whose message says more than what is allowed."""
+
+
+LEAST_WEB_TOKEN = 16
+"""Nothing slows down those who guess, so there must be enough to guess."""
 
 
 class SettingsError(Exception):
     """One or more settings are wrong; the message names each, its value and what is allowed."""
 
 
-class Settings(BaseSettings):
+class Settings(BrokerSettings):
     """What a deployment can choose; every field's description says what is allowed."""
 
     model_config = SettingsConfigDict(
@@ -79,6 +86,9 @@ class Settings(BaseSettings):
     jwt_keys: Path | None = Field(
         None, description="the path of a JWKS file with a usable key; AUTH=jwt needs it"
     )
+    token: SecretStr | None = Field(
+        None, description="the JWT that the command line sends with what it publishes"
+    )
     topic_prefix: str = Field(
         "memory.", description="up to 100 letters, digits, dots, dashes and underscores"
     )
@@ -89,12 +99,34 @@ class Settings(BaseSettings):
     correction_window_s: float = Field(
         86_400, ge=0, le=31_536_000, description="seconds, 0 to 31536000"
     )
+    inbox_retention_s: float = Field(
+        604_800, gt=0, le=31_536_000, description="seconds, above 0, up to 31536000"
+    )
     reward_success: float = Field(1.0, ge=-100, le=100, description="a number from -100 to 100")
     reward_efficiency: float = Field(0.3, ge=-100, le=100, description="a number from -100 to 100")
+    learning_enabled: bool = Field(
+        True, description="true or false, the same for all workers of a service"
+    )
+    prior: Literal["shipped", "equal"] = Field(
+        "shipped",
+        description="shipped or equal: what tenants start from, the same for all workers",
+    )
+    metrics_tenants: int = Field(
+        100, ge=0, le=100_000, description="a whole number from 0 to 100000"
+    )
     data_dir: Path = Field(Path(".memstream"), description="a folder that can be written")
     web_host: str = Field("127.0.0.1", description="the address the console listens on")
     web_port: int = Field(6066, ge=0, le=65_535, description="a port from 1 to 65535, 0 for any")
+    web_token: SecretStr | None = Field(
+        None, description="at least 16 characters that the console asks for; none: read-only"
+    )
+    web_names: str = Field(
+        "", description="names, with commas between them, by which the console may be called"
+    )
     log_format: Literal["console", "json"] = Field("console", description="console or json")
+    log_level: Literal["debug", "info", "warning"] = Field(
+        "info", description="debug (shows what tenants ask and remember), info or warning"
+    )
 
     @field_validator("broker", "database", "embedder", "topic_prefix")
     @classmethod
@@ -102,6 +134,31 @@ class Settings(BaseSettings):
         forms = {"broker": _BROKER, "database": _DATABASE, "embedder": _EMBEDDER}
         if not forms.get(info.field_name, _PREFIX).fullmatch(value):
             raise ValueError("not one of the allowed forms")
+        return value
+
+    @field_validator("broker")
+    @classmethod
+    def _is_one_that_can_be_secured(cls, value: str, info: Any) -> str:
+        protocol = info.data.get("broker_security_protocol", "PLAINTEXT")
+        if protocol != "PLAINTEXT" and not value.startswith("kafka://"):
+            reason = f"it speaks PLAINTEXT only, but BROKER_SECURITY_PROTOCOL is {protocol}"
+            raise PydanticCustomError("broker", "{reason}", {"reason": reason})
+        return value
+
+    @field_validator("token", "web_token")
+    @classmethod
+    def _can_be_a_header(cls, value: SecretStr | None) -> SecretStr | None:
+        if not value:
+            return None
+        if not re.fullmatch(r"[\x21-\x7e]+", value.get_secret_value()):
+            raise PydanticCustomError("token", "it has blanks or other than ASCII characters")
+        return value
+
+    @field_validator("web_token")
+    @classmethod
+    def _is_not_guessed(cls, value: SecretStr | None) -> SecretStr | None:
+        if value and len(value.get_secret_value()) < LEAST_WEB_TOKEN:
+            raise PydanticCustomError("token", "it is too short")
         return value
 
     @field_validator("data_dir", "jwt_keys")
@@ -146,6 +203,10 @@ class Settings(BaseSettings):
             reasoning_enabled=self.reasoning_enabled,
         )
 
+    def remembered_s(self) -> float:
+        """Return how long it is known what was seen: no shorter than a search can be corrected."""
+        return max(self.inbox_retention_s, self.outcome_window_s + self.correction_window_s)
+
     @classmethod
     def settings_customise_sources(
         cls,
@@ -177,8 +238,9 @@ def _explain(problem: Any) -> str:
     if field is None:
         allowed = ", ".join(sorted(Settings.model_fields))
         return f"{name} in {SETTINGS_FILE}: no such setting; there are {allowed}"
-    secret = "key" in name and name != "jwt_keys"
-    value = "(hidden)" if secret else repr(problem["input"])
+    secret = SecretStr in get_args(field.annotation) and problem["input"] is not None
+    # A URL may hold a password, though ours for brokers must not.
+    value = "(hidden)" if secret else re.sub(r"(?<=://)[^@\s]*(?=@)", "…", repr(problem["input"]))
     # A value may look right; only what else there is tells what is wrong with it.
-    reason = f"; {problem['msg']}" if problem["type"] in ("jwt_keys", "no_model") else ""
+    reason = f"; {problem['msg']}" if problem["type"] in _TELLING else ""
     return f"{setting} is {value}{reason}; allowed: {field.description}"

@@ -25,11 +25,13 @@ ALLOWED: Final = {
     "reasoning_cache_ttl_s": "seconds, 0 or more",
     "search_threshold": _SHARE,
     "recall_weights": f"{_SUM}, such as 0.4,0.3,0.2,0.1 (relevance, importance, recency, "
-    'confidence) or relevance=0.6 or {"relevance": 0.6, "scopes": {"work": {"recency": 0.5}}}',
+    "confidence; a fifth is value) or relevance=0.6,value=0.2 or "
+    '{"relevance": 0.6, "scopes": {"work": {"recency": 0.5}}}',
     "fusion_weights": f"{_SUM}, such as 0.7,0.3 (vector, keyword) or keyword=0.5",
     "token_budget": f"a whole number from 1 to {MAX_TOKEN_BUDGET}",
     "latency_budget_ms": "milliseconds, above 0",
     "global_prior": _SWITCH,
+    "reply_topics": "topics, or beginnings of them and a *, such as acme.replies,acme.app.*",
 }
 """What each key may be set to, in words."""
 
@@ -89,6 +91,8 @@ def _value(key: str, text: str) -> JsonValue:
         return None
     if ALLOWED[key] is _SWITCH:
         return _SWITCHES.get(text.lower(), text)
+    if key == "reply_topics" and not text.startswith("["):
+        return [name.strip() for name in text.split(",")]
     try:
         parsed: JsonValue = json.loads(text)
     except (ValueError, RecursionError):
@@ -97,11 +101,13 @@ def _value(key: str, text: str) -> JsonValue:
 
 
 def _weights(model: type[Record], text: str) -> JsonValue:
-    """Read 0.7,0.3 (all of them, in order) or keyword=0.5 (the others are the service's)."""
+    """Read 0.7,0.3 (in order; those that are 0 by default may be left out) or keyword=0.5."""
     entries = [entry.rpartition("=") for entry in text.split(",")]
     named = any(equals for _, equals, _ in entries)
-    names = [name.strip() for name, _, _ in entries] if named else list(model.model_fields)
-    if len(names) != len(entries):
+    fields = model.model_fields
+    names = [name.strip() for name, _, _ in entries] if named else list(fields)[: len(entries)]
+    left_out = [] if named else list(fields.values())[len(entries) :]
+    if len(names) != len(entries) or any(field.default for field in left_out):
         return text
     try:
         numbers = [float(number) for _, _, number in entries]

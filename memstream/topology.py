@@ -7,6 +7,7 @@ from aiokafka import AIOKafkaClient
 from aiokafka.admin import AIOKafkaAdminClient, NewTopic
 from aiokafka.errors import KafkaError, TopicAlreadyExistsError, for_code
 
+from memstream.broker import Broker
 from memstream.embedded.process import PartError
 from topics import Topic, TopicNames
 
@@ -14,7 +15,7 @@ LARGE_BYTES = 8 * 1024 * 1024
 """For what memstream writes that can be larger than what it reads: a hundred long memories in one
 result, or an original with more headers than it came with."""
 
-_LARGE = (
+LARGE = (
     *(Topic.SEARCH_RESULTS, Topic.CONTEXT_ASSEMBLED, Topic.DEAD_LETTERS),
     *(Topic.DECOMPOSITIONS, Topic.DECISIONS, Topic.TRAJECTORIES),
 )
@@ -31,14 +32,9 @@ class TopicState:
     partitions: int
 
 
-def topic_sizes(names: TopicNames, partitions: int) -> dict[str, int]:
-    """Return each topic's name and how many partitions it should have."""
-    return {names.name(topic): topic.value.partitions(partitions) for topic in Topic}
-
-
-async def ensure_topics(broker: str, names: TopicNames, partitions: int) -> None:
+async def ensure_topics(broker: Broker, names: TopicNames, partitions: int) -> None:
     """Create the topics that are missing; those that exist are left as they are."""
-    admin = AIOKafkaAdminClient(bootstrap_servers=broker)
+    admin = AIOKafkaAdminClient(**broker.options())
     try:
         await admin.start()
         cluster = await admin.describe_cluster()
@@ -49,7 +45,7 @@ async def ensure_topics(broker: str, names: TopicNames, partitions: int) -> None
         wanted = [_new_topic(names, topic, partitions, replicas) for topic in Topic]
         _check(await admin.create_topics(wanted))
     except KafkaError as error:
-        raise PartError(f"the broker at {broker} does not answer: {error!r}") from error
+        raise await broker.failure(error) from error
     finally:
         await admin.close()
 
@@ -61,9 +57,9 @@ def _check(response: Any) -> None:
             raise PartError(f"topic {name} could not be created: {error.__name__}")
 
 
-async def topic_states(broker: str, names: TopicNames) -> list[TopicState]:
+async def topic_states(broker: Broker, names: TopicNames) -> list[TopicState]:
     """Return the contract's topics as the broker has them, missing ones with 0 partitions."""
-    client = AIOKafkaClient(bootstrap_servers=broker)
+    client = AIOKafkaClient(**broker.options())
     wanted = [names.name(topic) for topic in Topic]
     try:
         await client.bootstrap()
@@ -73,14 +69,14 @@ async def topic_states(broker: str, names: TopicNames) -> list[TopicState]:
             for name in wanted
         ]
     except KafkaError as error:
-        raise PartError(f"the broker at {broker} does not answer: {error!r}") from error
+        raise await broker.failure(error) from error
     finally:
         await client.close()
 
 
 def _new_topic(names: TopicNames, topic: Topic, partitions: int, replicas: int) -> Any:
-    config: dict[str, str] = {"cleanup.policy": topic.value.cleanup}
-    if topic in _LARGE:
+    config = topic.value.config
+    if topic in LARGE:
         config["max.message.bytes"] = str(LARGE_BYTES)
     return NewTopic(
         names.name(topic), topic.value.partitions(partitions), replicas, topic_configs=config

@@ -14,10 +14,17 @@ from agents.feedback import FeedbackAgent
 from agents.guard import Guard
 from agents.items import ItemsAgent
 from agents.outcomes import DecisionsAgent, Outcomes, SignalsAgent
+from agents.pooling import Pooling
+from agents.replies import Exists, ReplyTopics
 from agents.search import FastLane
 from agents.service import ContextService, SearchService, Service
+from agents.serving import ToldPolicies
+from agents.tenant_labels import TenantLabels
+from agents.training import TrainingAgent
 from agents.usage import UsageAgent
+from learning.config import LearningConfig
 from learning.labelling import Labeller, Windows
+from learning.pupil import Pupil, Watch
 from learning.rewards import RewardWeights
 from memstream.clock import now
 from memstream.settings import Settings
@@ -35,17 +42,24 @@ from retrieval.decomposition.sub_calls import SubCalls
 from retrieval.embedding import Embedder
 from retrieval.ingest import Ingest
 from retrieval.language import AnswerCache, LanguageModel
+from retrieval.policies import Policies
+from retrieval.ranking import EQUAL, PRIOR
 from retrieval.reasoning import Reasoner
 from retrieval.routing import Router
 from retrieval.search import Search
 from storage import Store
 from topics import Topic, TopicNames
 
-JOINED = (
-    *(Topic.DECISIONS, Topic.CONTEXT_USAGE, Topic.FEEDBACK),
-    *(Topic.QUERY_REFINEMENTS, Topic.SESSION_ABANDONMENTS),
+STAGES = (
+    (Topic.SEARCH_REQUESTS, Topic.CONTEXT_REQUESTS),
+    (Topic.DECOMPOSITIONS,),
+    (
+        *(Topic.DECISIONS, Topic.CONTEXT_USAGE, Topic.FEEDBACK),
+        *(Topic.QUERY_REFINEMENTS, Topic.SESSION_ABANDONMENTS),
+    ),
 )
-"""What the join reads."""
+"""What has to be read for a deadline to count, and in which order: a request that still waits may
+be the next of a session, or the search that a signal waits for."""
 
 
 @dataclass(frozen=True)
@@ -58,6 +72,7 @@ class Parts:
     publisher: Publisher
     names: TopicNames
     guard: Guard
+    exists: Exists
 
 
 def build_answering(
@@ -87,18 +102,53 @@ def build_outcomes(settings: Settings, store: Store, names: TopicNames) -> Outco
         timedelta(seconds=settings.correction_window_s),
     )
     weights = RewardWeights(settings.reward_success, settings.reward_efficiency)
-    return Outcomes(store.joins, Labeller(windows, weights, names, now), now)
+    remembered = timedelta(seconds=settings.remembered_s())
+    labels = TenantLabels(settings.metrics_tenants)
+    labeller = Labeller(windows, weights, names, now)
+    return Outcomes(store.joins, labeller, now, remembered, labels)
+
+
+def prior_of(settings: Settings) -> Mapping[str, float]:
+    """Return the ranking that every tenant starts with."""
+    return EQUAL if settings.prior == "equal" else PRIOR
+
+
+def build_pupil(
+    settings: Settings,
+    names: TopicNames,
+    config: LearningConfig,
+    watch: Watch | None = None,
+    prior: Mapping[str, float] | None = None,
+) -> Pupil:
+    """Return what learns for tenants, from the ranking that every tenant starts with."""
+    correctable = timedelta(seconds=settings.outcome_window_s + settings.correction_window_s)
+    return Pupil(prior or prior_of(settings), config, names, correctable, watch)
+
+
+def build_pooling(parts: Parts, pupil: Pupil, outcomes: Outcomes) -> Pooling:
+    """Return what lets tenants learn from each other."""
+    return Pooling(parts.store.policies, pupil, outcomes.news, now)
 
 
 def handlers(
-    settings: Settings, parts: Parts, outcomes: Outcomes
+    settings: Settings, parts: Parts, outcomes: Outcomes, pupil: Pupil
 ) -> tuple[Mapping[Topic, Handler], Mapping[Topic, OneByOne]]:
     """Return the handlers of batches, and those of single messages, by topic."""
-    search = Search(parts.store, parts.embedder, now, service=settings.service())
+    search = Search(
+        *(parts.store, parts.embedder, now),
+        service=settings.service(),
+        policies=Policies(
+            ToldPolicies(parts.store.policies, outcomes.labels, time.monotonic),
+            time.monotonic,
+            prior_of(settings),
+        ),
+    )
     answering = build_answering(settings, search, parts.store, parts.language_model)
     names, guard = parts.names, parts.guard
     letters = DeadLetters(parts.publisher, names, now)
-    outgoing = Outgoing(parts.publisher, names, letters, now)
+    replies = ReplyTopics(search.tenants, parts.exists, guard, names)
+    remembered = timedelta(seconds=settings.remembered_s())
+    outgoing = Outgoing(parts.publisher, names, letters, replies, now, remembered)
     searches = SearchService(
         Desk(SearchRequest, SearchResult, guard.admit_request, Topic.SEARCH_RESULTS, outgoing),
         answering,
@@ -114,6 +164,7 @@ def handlers(
         ),
         answering,
         outgoing,
+        guard,
     )
     slow: dict[str, Service[Any]] = {
         names.name(Topic.SEARCH_REQUESTS): searches,
@@ -128,5 +179,13 @@ def handlers(
         Topic.DECISIONS: DecisionsAgent(outcomes, letters),
         Topic.QUERY_REFINEMENTS: SignalsAgent(QueryRefinement, outcomes, letters, guard),
         Topic.SESSION_ABANDONMENTS: SignalsAgent(SessionAbandonment, outcomes, letters, guard),
+        Topic.TRAJECTORIES: TrainingAgent(
+            parts.store.policies,
+            pupil,
+            letters,
+            outcomes.news,
+            outcomes.labels,
+            now,
+        ),
     }
     return batched, {Topic.DECOMPOSITIONS: SlowLane(slow, outgoing)}

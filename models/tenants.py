@@ -17,6 +17,11 @@ MAX_SCOPES: Final = 100
 Weight = Annotated[float, Field(ge=0)]
 Seconds = Annotated[float, Field(ge=0)]
 TokenBudget = Annotated[int, Field(ge=1, le=MAX_TOKEN_BUDGET)]
+MAX_REPLY_TOPICS: Final = 100
+ReplyTopics = Annotated[
+    tuple[Annotated[str, Field(pattern=r"^(\*|[A-Za-z0-9._-]{1,249}\*?)$")], ...],
+    Field(max_length=MAX_REPLY_TOPICS, strict=False),
+]
 LatencyBudget = Annotated[float, Field(gt=0)]
 
 
@@ -39,10 +44,12 @@ class ScopeWeights(Record):
     """How lately it was returned."""
     confidence: Weight = 0.1
     """How sure it still is."""
+    value: Weight = 0.0
+    """How often it was used when it was looked at; left out unless a tenant wants it."""
 
     @model_validator(mode="after")
     def _can_be_divided_by(self) -> Self:
-        _refuse_unusable(self.relevance, self.importance, self.recency, self.confidence)
+        _refuse_unusable(self.relevance, self.importance, self.recency, self.confidence, self.value)
         return self
 
 
@@ -94,6 +101,8 @@ class InForce(Record):
     """How long a complex search may take before it answers with what it has."""
     global_prior: bool = True
     """Whether learning starts from what was learned for all tenants."""
+    reply_topics: ReplyTopics = ()
+    """The topics that answers may be sent to by reply-to; a * at the end stands for any more."""
 
 
 _SERVICE: Final = InForce()
@@ -122,6 +131,8 @@ class TenantOverrides(Record):
     """How long a search may take."""
     global_prior: bool | None = None
     """Whether learning starts from what was learned for all tenants."""
+    reply_topics: ReplyTopics | None = None
+    """The topics that answers may be sent to."""
 
     def in_force(self, service: InForce = _SERVICE) -> InForce:
         """Return the tenant's values, and the service's where it has none."""

@@ -1,5 +1,6 @@
 """How a search was carried out and what came of it: what learning learns from."""
 
+from datetime import datetime
 from typing import Annotated, Literal
 
 from pydantic import Field, JsonValue
@@ -117,6 +118,13 @@ class Decision(Course):
     """Whether the search was served, if only by what was found before something failed."""
     seed: Count
     """What every choice left to chance was drawn from."""
+    asked_at: Moment | None = None
+    """When it was asked for, which may be long before it began; None: when it began."""
+
+    @property
+    def moment(self) -> datetime:
+        """When it was asked for: its place among what happened in its session."""
+        return min(self.asked_at or self.started_at, self.started_at)
 
 
 class Trajectory(Course):
@@ -126,6 +134,8 @@ class Trajectory(Course):
     """Which labelling this is: a late signal labels anew, one higher."""
     outcome: Outcome
     """What came of it."""
+    used: Annotated[tuple[Identifier, ...], Field(strict=False)] = ()
+    """The memories of which it is known that they were used, in the order of their ids."""
     reward: Annotated[float, Field(ge=-1, le=1)]
     """How well it went."""
     trainable: bool

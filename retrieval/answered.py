@@ -3,15 +3,11 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Final
 
 from models import Decision, SearchRequest, SearchResult, Shown
 from retrieval.fusion import Scored
 from retrieval.routing import Routing
 from retrieval.trajectory import Recorder, seed_of, trajectory_id
-
-SERVING_VERSION: Final = 0
-"""The policy that every tenant starts from: nothing was learned yet."""
 
 
 @dataclass
@@ -24,10 +20,16 @@ class Answered:
     shown: Sequence[Scored]
     recorder: Recorder
     started_at: datetime
+    policy_version: int
     fallback: str | None = None
+    placed: Sequence[float] | None = None
+    """The probability of each memory's place; None if no other was possible."""
 
-    def decision(self) -> Decision:
-        """Return how the search was carried out; made once the answer is out, it delays nobody."""
+    def decision(self, asked_at: datetime | None = None) -> Decision:
+        """Return how the search was carried out; made once the answer is out, it delays nobody.
+
+        It tells when it was asked for, if that is known.
+        """
         request = self.request
         return Decision(
             trajectory_id=trajectory_id(request.tenant_id, request.request_id),
@@ -43,7 +45,7 @@ class Answered:
                 Shown(
                     memory_id=one.hit.memory_id,
                     rank=rank,
-                    propensity=1.0,
+                    propensity=self.placed[rank - 1] if self.placed else 1.0,
                     features=one.weighed.by_name() if one.weighed else {},
                 )
                 for rank, one in enumerate(self.shown, start=1)
@@ -53,8 +55,9 @@ class Answered:
             max_depth=self.recorder.max_depth,
             result_count=len(self.shown),
             fallback=self.fallback,
-            policy_version=SERVING_VERSION,
+            policy_version=self.policy_version,
             seed=seed_of(request.tenant_id, request.request_id),
             started_at=self.started_at,
             completed_at=self.result.completed_at,
+            asked_at=asked_at,
         )

@@ -46,7 +46,10 @@ def in_order(scored: Iterable[Scored]) -> list[Scored]:
 def faded(scored: Iterable[Scored], at: datetime) -> list[Scored]:
     """Return hits in order once those of dated files have lost what their age takes."""
     return in_order(
-        one._replace(score=one.score * freshness(one.hit.source_path, at)) for one in scored
+        one
+        if one.hit.source_path is None
+        else one._replace(score=one.score * freshness(one.hit.source_path, at))
+        for one in scored
     )
 
 
@@ -65,16 +68,24 @@ def by_words(evidence: Evidence) -> list[Scored]:
 
 
 def by_ranks(evidence: Evidence, limit: int) -> list[Scored]:
-    """Return reciprocal rank fusion of the best of both sides, divided by its maximum."""
+    """Return reciprocal rank fusion of the best of both sides, divided by its maximum.
+
+    What is among the best of neither side comes after all that is: it is shown only if what was
+    before it fades, or if a recall prefers it.
+    """
+    found = [in_order(side) for side in (by_meaning(evidence), by_words(evidence))]
     sides = [
-        {one.hit.memory_id: rank for rank, one in enumerate(in_order(side)[:limit], start=1)}
-        for side in (by_meaning(evidence), by_words(evidence))
+        {one.hit.memory_id: rank for rank, one in enumerate(side[:limit], start=1)}
+        for side in found
     ]
     highest, missing = 2 / (RANK_OFFSET + 1), limit + 1
+    hits = {one.hit.memory_id: one.hit for side in found for one in side}
     return [
-        Scored(hit, sum(1 / (RANK_OFFSET + rank) for rank in ranks) / highest)
-        for hit in evidence.hits
-        if min(ranks := [side.get(hit.memory_id, missing) for side in sides]) < missing
+        Scored(
+            hit,
+            sum(1 / (RANK_OFFSET + side.get(memory_id, missing)) for side in sides) / highest,
+        )
+        for memory_id, hit in hits.items()
     ]
 
 

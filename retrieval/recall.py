@@ -1,4 +1,8 @@
-"""Recall: what is relevant, important, lately used and still believed comes first."""
+"""Recall: what is relevant, important, lately used and still believed comes first.
+
+A tenant may also let count what was learned of a memory's value: how often it was used when it was
+looked at.
+"""
 
 from collections.abc import Sequence
 from datetime import datetime
@@ -21,6 +25,7 @@ def recency(hit: Hit, at: datetime) -> float:
 def composite(scored: Sequence[Scored], weights: ScopeWeights, at: datetime) -> list[Scored]:
     """Return hits by the weighted mean of what speaks for them."""
     total = weights.relevance + weights.importance + weights.recency + weights.confidence
+    total += weights.value
     return in_order(
         one._replace(
             score=(
@@ -28,6 +33,7 @@ def composite(scored: Sequence[Scored], weights: ScopeWeights, at: datetime) -> 
                 + weights.importance * (one.hit.importance / MOST_IMPORTANT)
                 + weights.recency * recency(one.hit, at)
                 + weights.confidence * one.hit.confidence
+                + weights.value * (one.hit.value or 0.0)
             )
             / total
         )

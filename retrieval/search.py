@@ -1,7 +1,7 @@
 """Standard search: one look at the store, ranked."""
 
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from datetime import datetime
 
 from models import InForce, ScoredMemory, SearchRequest, SearchResult
@@ -9,10 +9,20 @@ from models.memories import LAYER_PRECEDENCE
 from models.tenants import TenantOverrides
 from retrieval.embedding import Embedder
 from retrieval.finding import Finder, Wanted
-from retrieval.fusion import Scored, by_meaning, by_ranks, by_recipe, by_weights, by_words, faded
+from retrieval.fusion import (
+    Scored,
+    by_meaning,
+    by_place,
+    by_ranks,
+    by_recipe,
+    by_weights,
+    by_words,
+    faded,
+)
 from retrieval.plan import Plan, plan
-from retrieval.ranking import PRIOR
+from retrieval.policies import Policies
 from retrieval.recall import composite
+from retrieval.recipes import Recipe
 from retrieval.tenants import TenantSettings
 from storage import Asked, Filter, Store, words
 from storage.protocol import FADED_CONFIDENCE
@@ -27,18 +37,19 @@ class Search:
         embedder: Embedder | None,
         clock: Callable[[], datetime],
         monotonic: Callable[[], float] = time.monotonic,
-        weights: Mapping[str, float] = PRIOR,
         service: InForce | None = None,
+        policies: Policies | None = None,
     ) -> None:
         self._store = store
         self.finder = Finder(store, embedder)
         self.clock = clock
         self.tenants = TenantSettings(store, monotonic, service)
-        self.weights = weights
+        self.policies = policies or Policies(None, monotonic)
 
     async def answer(self, request: SearchRequest) -> SearchResult:
         """Return what the tenant's memories say to the request."""
-        return result(request, await self.standard(request), self.clock())
+        policy = await self.policies.of(request.tenant_id)
+        return result(request, await self.standard(request, Recipe(policy.weights)), self.clock())
 
     async def count_references(self, returned: SearchResult) -> None:
         """Count that the memories of a result were returned, once however often it is answered."""
@@ -52,38 +63,53 @@ class Search:
         if memory_ids:
             await self._store.refer(tenant_id, request_id, memory_ids, at)
 
-    async def standard(self, request: SearchRequest) -> list[Scored]:
-        """Return the best for a request, found in one go."""
+    async def standard(self, request: SearchRequest, recipe: Recipe) -> list[Scored]:
+        """Return the best for a request, found in one go, by the recipe if it asks for no other."""
         at = self.clock()
         if request.operation == "get":
             return await self._get(request, at)
         own = await self.tenants.of(request.tenant_id)
         planned = plan(request, own, self.finder.has_embedder)
-        return shortlist(request, own, planned, await self._scored(request, planned, own, at), at)
+        scored = await self._scored(request, planned, recipe, own, at)
+        return shortlist(request, own, planned, scored, at)
 
     async def _scored(
-        self, request: SearchRequest, planned: Plan, own: TenantOverrides, at: datetime
+        self,
+        request: SearchRequest,
+        planned: Plan,
+        recipe: Recipe,
+        own: TenantOverrides,
+        at: datetime,
     ) -> list[Scored]:
+        best = max(int(planned.best * recipe.size), request.limit)
         wanted = Wanted(
             meaning=request.query,
             words=Asked(()) if planned.mode == "semantic" else words.asked(request.query),
             among=visible(request, planned.layers, FADED_CONFIDENCE, at),
-            best=planned.best,
+            best=best if planned.is_ranked else planned.best,
             around=planned.around,
             by_meaning=planned.mode != "keyword",
         )
         [evidence] = await self.finder.find(request.tenant_id, [wanted])
+        weights = own.in_force().fusion_weights
+        if planned.is_ranked and recipe.order != "ranker":
+            # Scored by place, as the learned order is: a score tells nobody what was tried.
+            tried = (
+                by_ranks(evidence, request.limit)
+                if recipe.order == "rrf"
+                else by_weights(evidence, weights, self.finder.has_embedder)
+            )
+            return by_place(faded(tried, at))
         if planned.is_ranked:
             # A recall may prefer any of them; of a search only the first are ever shown.
             limit = request.limit if request.operation == "search" else None
-            return by_recipe(evidence, request.query, planned.best, self.weights, at, limit)
+            return by_recipe(evidence, request.query, best, recipe.weights, at, limit)
         if planned.mode == "semantic":
             return faded(by_meaning(evidence), at)
         if planned.mode == "keyword":
             return faded(by_words(evidence), at)
         if planned.fusion == "rrf":
             return faded(by_ranks(evidence, request.limit), at)
-        weights = own.in_force().fusion_weights
         return faded(by_weights(evidence, weights, self.finder.has_embedder), at)
 
     async def _get(self, request: SearchRequest, at: datetime) -> list[Scored]:

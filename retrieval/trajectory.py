@@ -11,6 +11,8 @@ from typing import Final
 from pydantic import JsonValue
 
 from models import Action
+from retrieval.choosing import Chosen
+from topics.traces import side_by_side
 
 _NAMESPACE: Final = uuid.UUID("6a1f6c52-4a86-5a1c-9a3c-6d5f0c1b7e11")
 _SEED_BYTES: Final = 6
@@ -40,6 +42,14 @@ class Step:
     duration_ms: float = 0.0
     tokens: int = 0
     result_count: int = 0
+
+    def counts(self) -> dict[str, int]:
+        """Return what traces tell of it: neither what was looked for nor what was found."""
+        return {
+            "memstream.depth": self.depth,
+            "memstream.tokens": self.tokens,
+            "memstream.results": self.result_count,
+        }
 
     def done(self) -> Action:
         """Return the action as it is told."""
@@ -90,19 +100,27 @@ class Recorder:
         self.steps.append(step)
         return step
 
+    def chose(self, chosen: Chosen | None) -> None:
+        """Record a choice if there was one, and anything but one was ever possible."""
+        if chosen is not None and chosen.is_open:
+            self.begin("Choose", {"choice": chosen.told()}, propensity=chosen.propensity)
+
     @contextmanager
     def lasting(self, steps: Sequence[Step]) -> Iterator[None]:
         """Have actions that are carried out together last as long as the block."""
         started = self.monotonic()
-        try:
-            yield
-        except BaseException as error:
-            for step in steps:
-                step.params["failed"] = type(error).__name__
-            raise
-        finally:
-            for step in steps:
-                step.duration_ms = 1000 * (self.monotonic() - started)
+        with side_by_side([step.kind for step in steps]) as spans:
+            try:
+                yield
+            except BaseException as error:
+                for step in steps:
+                    step.params["failed"] = type(error).__name__
+                raise
+            finally:
+                for step in steps:
+                    step.duration_ms = 1000 * (self.monotonic() - started)
+                for step, span in zip(steps, spans, strict=False):
+                    span.set(step.counts())
 
     @property
     def tokens(self) -> int:

@@ -4,11 +4,12 @@ The store holds, in one transaction a batch, what was seen, which searches are o
 of each, and what is to be published. What that means for a search, a judge decides.
 """
 
+import json
 from collections import Counter
-from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
-from typing import Any, NamedTuple, Protocol
+from typing import NamedTuple, Protocol, TypeVar
 
 from models import (
     ContextUsage,
@@ -18,7 +19,12 @@ from models import (
     SessionAbandonment,
     Signal,
 )
+from models.trajectories import Course
 from topics import Header
+
+_COURSE = set(Course.model_fields)
+_REST = set(Decision.model_fields) - _COURSE
+_TRACED = '{"traceparent":'
 
 KINDS: Mapping[str, type[Signal]] = {
     "usage": ContextUsage,
@@ -35,6 +41,12 @@ DECISIONS = "join.decision"
 
 PATIENCE = timedelta(minutes=2)
 """So long a signal waits for its search: searches take seconds, and signals come after results."""
+
+REMEMBERED = timedelta(days=7)
+"""So long it is known at least which events were seen; a message that is older is refused."""
+
+K = TypeVar("K", str, tuple[str, str])
+E = TypeVar("E")
 
 Reason = str
 """Why a signal stays without effect: late, or dangling."""
@@ -60,15 +72,44 @@ class Decided:
     received_at: datetime
     deadline_at: datetime
     correct_until: datetime
+    traceparent: str | None = None
+    """The trace that the search belongs to."""
+    written: bytes | None = None
+    """The decision as memstream wrote it, if it is known: most of it need not be written again."""
+
+    def course(self) -> str:
+        """Return how the search was carried out as it is stored, its trace before all else."""
+        told = self._course_as_written() or self.decision.model_dump_json(include=_COURSE)
+        if self.traceparent is None:
+            return told
+        return f"{_TRACED}{json.dumps(self.traceparent)},{told[1:]}"
+
+    def _course_as_written(self) -> str | None:
+        """Return the course out of the written decision, whose other fields come last."""
+        if self.written is None:
+            return None
+        rest = b"," + self.decision.model_dump_json(include=_REST)[1:].encode()
+        if not self.written.endswith(rest):
+            return None
+        return self.written[: -len(rest)].decode() + "}"
 
     def forget_at(self, at: datetime, window: timedelta) -> datetime:
         """Return until when a search that is noted at a moment is to be known.
 
         What comes next in a session is needed for as long as what was before it, and what is told
-        long afterwards, as in a replay, for as long as what is told at once.
+        long afterwards, as in a replay, for as long as what is told at once. When a session's end
+        is forgotten, the searches it ended are still known.
         """
         correctable = self.correct_until - self.decision.completed_at
-        return max(self.correct_until, at + correctable) + window
+        return max(self.correct_until, at + correctable) + window + PATIENCE
+
+
+def without_trace(course: str) -> tuple[str | None, str]:
+    """Return the trace that a search belongs to, and how it was carried out, as stored."""
+    if not course.startswith(_TRACED):
+        return None, course
+    traceparent, end = json.JSONDecoder().raw_decode(course, len(_TRACED))
+    return traceparent, "{" + course[end + 1 :]
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,7 +187,8 @@ class Message(NamedTuple):
     headers: Sequence[Header] = ()
 
 
-Publish = Callable[[Sequence[Message]], Awaitable[None]]
+Publish = Callable[[Sequence[Message]], Awaitable[Collection[int]]]
+"""Publishes messages; returns the places of those that the broker will not take as they are."""
 
 
 class Judge(Protocol):
@@ -158,6 +200,9 @@ class Judge(Protocol):
 
     def judge(self, standing: Standing, heard: Sequence[Heard], *, expired: bool) -> Verdict:
         """Return what is known after these signals, and what came of the search by that."""
+
+    def called(self, verdict: Verdict) -> str:
+        """Return what a verdict is called where outcomes are counted."""
 
     def publication(
         self, tenant_id: str, standing: Standing, verdict: Verdict, course: str
@@ -179,6 +224,8 @@ class Joined:
     waited_s: list[float] = field(default_factory=list)
     """For each search labelled for the first time, how long after its completion."""
     corrected: int = 0
+    outcomes: "Counter[tuple[str, str]]" = field(default_factory=Counter)
+    """What searches came to, by tenant and in the judge's words, corrected ones again."""
     settled: int = 0
     """How many searches and signals a sweep was done with: if as many as it may, there are more."""
 
@@ -192,6 +239,8 @@ class JoinHealth:
     outbox: int
     oldest_at: datetime | None
     """When the oldest message that is still to be published was written."""
+    refused: int
+    """Messages that the broker does not take; they are kept."""
 
 
 class Joins(Protocol):
@@ -201,7 +250,10 @@ class Joins(Protocol):
         """Open searches, in one transaction; signals that came before are heard now."""
 
     async def hear(self, heard: Sequence[Heard], judge: Judge, at: datetime) -> Joined:
-        """Apply signals of one kind, in one transaction; those of unknown searches wait."""
+        """Apply signals of one kind, in one transaction; those of unknown searches wait.
+
+        Those of searches that were known once are late.
+        """
 
     async def settle(self, until: datetime, judge: Judge, at: datetime, most: int) -> Joined:
         """Settle what was due at a moment until which all events are known to have been read.
@@ -210,8 +262,21 @@ class Joins(Protocol):
         letters, and what can no longer be corrected is forgotten.
         """
 
-    async def relay(self, publish: Publish, most: int) -> int:
-        """Publish the oldest messages of the outbox and drop them; return how many there were."""
+    async def forget_seen(self, before: datetime, most: int) -> int:
+        """Forget which events were seen before a moment; return how many there were.
+
+        An event is as old as its message, or as when it was noted if that was later. Items are
+        not forgotten.
+        """
+
+    async def relay(self, publish: Publish, most: int, at: datetime) -> int:
+        """Publish the oldest messages of the outbox and drop them; return how many there were.
+
+        Those that the broker refuses stay, out of the way of the others.
+        """
+
+    async def release(self, until: datetime) -> int:
+        """Let what was refused until then be tried again; return how many that are."""
 
     async def join_health(self) -> JoinHealth:
         """Return how the join is doing."""
@@ -251,18 +316,19 @@ def rule(
     return Ruling(changed, late)
 
 
-def note(joined: Joined, ruling: Ruling, at: datetime) -> None:
+def note(joined: Joined, tenant_id: str, ruling: Ruling, judge: Judge, at: datetime) -> None:
     """Count what a ruling came to."""
     for standing, verdict in ruling.published:
+        joined.outcomes[tenant_id, judge.called(verdict)] += 1
         if verdict.revision == 0:
             joined.waited_s.append((at - standing.completed_at).total_seconds())
         else:
             joined.corrected += 1
 
 
-def first_of_each(heard: Iterable[Any], key: Callable[[Any], str]) -> dict[str, Any]:
+def first_of_each(heard: Iterable[E], key: Callable[[E], K]) -> dict[K, E]:
     """Return what came first under each id, in the order of the ids."""
-    first: dict[str, Any] = {}
+    first: dict[K, E] = {}
     for one in heard:
         first.setdefault(key(one), one)
     return {name: first[name] for name in sorted(first)}

@@ -11,7 +11,9 @@ from models import Item, TenantOverrides
 from models.memories import Kind, Layer
 from storage.counts import Counts, Use
 from storage.joins import Joins
+from storage.policies import Policies
 from storage.words import Asked
+from storage.worth import Question
 
 if TYPE_CHECKING:
     import numpy as np
@@ -38,6 +40,9 @@ MAX_DECAY = 1e300
 
 MAX_FADING = 700.0
 """The largest exponent by which confidence fades: e^-700 is as good as 0, and still a number."""
+
+PRIOR_EXPOSURES = 3
+"""So many looks at a memory count as much as what all of the tenant's memories are worth."""
 
 MAX_RELATED = 1_000
 """At most so many pairs of entities are told at once."""
@@ -122,6 +127,11 @@ class Hit(NamedTuple):
     """The memory before it in its session, if that is among the hits as well."""
     likeness: float | None = None
     """Its cosine to the memory before it, if both can be compared with the query."""
+    value: float | None = None
+    """How often it is used when it is looked at, as far as is known: with few looks at it, as often
+    as the tenant's memories are in the mean. None while nothing is known of any of these."""
+    questions: Sequence[Question] = ()
+    """What was asked when it was looked at lately, the newest last."""
 
 
 class Related(NamedTuple):
@@ -161,6 +171,8 @@ class Found:
     """How many memories the tenant has."""
     mean_length: float = 1.0
     """How many words these have on average."""
+    mean_rate: float | None = None
+    """How often these are used when they are looked at; None while that is not known."""
 
     @property
     def has_words(self) -> bool:
@@ -174,6 +186,10 @@ class Store(Protocol):
     @property
     def joins(self) -> Joins:
         """What joins searches with what happened after them."""
+
+    @property
+    def policies(self) -> Policies:
+        """What was learned for each tenant."""
 
     async def apply(self, changes: Sequence[Change]) -> None:
         """Apply the changes in order, in one transaction; an event that came before is skipped."""
@@ -214,6 +230,9 @@ class Store(Protocol):
         Return how many of the memories named by new events their tenants do not have: these stay
         without effect, whoever has them.
         """
+
+    async def unknown(self, named: Sequence[tuple[str, str]]) -> int:
+        """Return how many of the memories, each named with its tenant, are not there."""
 
     async def counts(self, tenant_id: str, memory_ids: Sequence[str]) -> dict[str, Counts]:
         """Return how often those of the memories that the tenant has were returned and used."""

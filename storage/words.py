@@ -11,8 +11,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
-import snowballstemmer
-
 MAX_WORD = 64
 """Longer words (keys, encoded data) are cut: no index wants a term of kilobytes."""
 MAX_TERMS = 64
@@ -24,6 +22,10 @@ TITLE_WITHIN = 80
 
 _WORD = re.compile(r"[^\W_]+(?:'[^\W_]+)?")
 _POSSESSIVE = re.compile(r"'s?$")
+_MARKS_UP_TO = 0x20000
+"""Above are only the marks that choose between two shapes of a letter."""
+# Thai, Lao, Burmese, Khmer: no spaces either, so a text whose marks do not part it is one word.
+_PARTED_BY_MARKS = re.compile("[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\ua9e0-\ua9ff\uaa60-\uaa7f]")
 _BRACKETED = re.compile(r"\(.*?\)")
 # Han, kana, bopomofo and hangul: scripts in which a run of letters is not one word.
 _UNSPACED = re.compile(r"[\u1100-\u11ff\u2e80-\u2fdf\u3005-\u3007\u3041-\u31ff\u3400-\u9fff"
@@ -57,12 +59,25 @@ def folded(text: str) -> str:
 
 def terms(text: str) -> list[str]:
     """Return the stems of a text's words, in order."""
-    return [_stem(word) for word in _WORD.findall(folded(text))]
+    return [_stem(word) for word in _words(folded(text))]
 
 
 def telling(text: str) -> list[str]:
     """Return the distinct stems of a text that are not stop words, in order."""
     return [stem for stem in dict.fromkeys(terms(text)) if stem not in _stop_stems()]
+
+
+@lru_cache(maxsize=4096)
+def pieces(text: str) -> frozenset[str]:
+    """Return what a text can be compared with another by.
+
+    These are its stems, without stop words if it has others, and every two letters in a row where
+    words are not written apart.
+    """
+    runs = _UNSPACED.findall(folded(text))
+    pairs = {run[at : at + 2] for run in runs for at in range(max(len(run) - 1, 1))}
+    stems = {one for one in telling(text) or terms(text) if not _UNSPACED.search(one)}
+    return frozenset(pairs | stems)
 
 
 def title(content: str) -> list[str]:
@@ -71,12 +86,18 @@ def title(content: str) -> list[str]:
     return terms(_BRACKETED.sub("", before)) if colon else []
 
 
+def gist(query: str) -> str:
+    """Return what a query asks for: the same for queries that differ in nothing but small words."""
+    found = asked(query)
+    return " ".join(sorted(found.terms or found.parts))
+
+
 def asked(query: str) -> Asked:
     """Return what to look for to answer a query: its stop words only if it has no others."""
     plain = folded(query)
     stems = telling(query) or list(dict.fromkeys(terms(query)))
     runs = _UNSPACED.findall(plain)
-    words = _WORD.findall(_UNSPACED.sub(" ", plain))
+    words = _words(_UNSPACED.sub(" ", plain))
     long = [word for word in words if len(word) >= LEAST_PART]
     return Asked(
         terms=() if runs else tuple(stems[:MAX_TERMS]),
@@ -89,8 +110,33 @@ def _distinct(texts: Sequence[str]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(texts))[:MAX_TERMS]
 
 
+def _words(plain: str) -> list[str]:
+    # Marks are looked for where there can be any: it takes five times as long.
+    found: list[str] = (_WORD if plain.isascii() else _marked_word()).findall(plain)
+    return found
+
+
+@lru_cache(maxsize=1)
+def _marked_word() -> re.Pattern[str]:
+    """Return what a word is: letters and digits, and the marks on them (vowels of Hindi, accents).
+
+    For Python a mark is no part of a word.
+    """
+    marks = "".join(
+        mark
+        for mark in map(chr, range(_MARKS_UP_TO))
+        if unicodedata.category(mark) in ("Mn", "Mc")
+        and not _PARTED_BY_MARKS.match(mark)
+        and not unicodedata.name(mark, "").startswith("VARIATION SELECTOR")
+    )
+    part = rf"[^\W_]+(?:[{marks}]+[^\W_]*)*"
+    return re.compile(rf"{part}(?:'{part})?")
+
+
 @lru_cache(maxsize=200_000)
 def _stem(word: str) -> str:
+    import snowballstemmer  # It comes with all its languages: slow, and most commands need none.
+
     plain = _POSSESSIVE.sub("", word).replace("'", "")[:MAX_WORD]
     stemmed: str = snowballstemmer.stemmer("english").stemWord(plain)
     return stemmed

@@ -208,7 +208,7 @@ async def _drip(
 async def _fail(
     server: LocalLanguageModel, request: web.Request, prompt: Prompt
 ) -> web.StreamResponse:
-    return _error(server.behaviour.status, f"told to fail, {prompt.authorization}")
+    return _error(server.behaviour.status, f"told to fail, {prompt.authorization}, {prompt.user}")
 
 
 async def _close(

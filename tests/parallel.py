@@ -14,6 +14,9 @@ from tests.locks import locked
 _OF_A_SERVICE = re.compile(r"(tests/acceptance/.+?)::.*\[(embedded|real)\b")
 """The file and the parts: what tests that share a service have in common."""
 
+_OF_ONE_SERVICE = ("test_broken_messages.py", "test_signals.py", "test_thin_path.py")
+"""The files whose tests have no service of their own, but one for all."""
+
 
 class _Scheduler(LoadScopeScheduling):
     """Gives tests that share a service to one process, so that it is started only once."""
@@ -21,7 +24,10 @@ class _Scheduler(LoadScopeScheduling):
     # Not --dist=loadgroup: it does nothing with pytest 9.2 (pytest-xdist issue 1386).
     def _split_scope(self, nodeid: str) -> str:
         found = _OF_A_SERVICE.match(nodeid)
-        return "-".join(found.groups()) if found else nodeid
+        if found is None:
+            return nodeid
+        file, parts = found.groups()
+        return parts if file.endswith(_OF_ONE_SERVICE) else f"{file}-{parts}"
 
 
 @pytest.hookimpl(optionalhook=True)

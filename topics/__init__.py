@@ -4,7 +4,15 @@ from topics.codec import MAX_VALUE_BYTES, decode, encode
 from topics.faults import DecodeError, RefusedError, SalvagedIds
 from topics.headers import Header, Headers, RawHeaders, dead_letter_headers
 from topics.keys import check_key, event_key, tenant_key
-from topics.names import CONTRACT, DEFAULT_PREFIX, PARTITIONS, Topic, TopicNames, TopicSpec
+from topics.names import (
+    CONTRACT,
+    DEFAULT_PREFIX,
+    PARTITIONS,
+    Topic,
+    TopicNames,
+    TopicSpec,
+    topic_sizes,
+)
 
 __all__ = [
     "CONTRACT",
@@ -26,4 +34,5 @@ __all__ = [
     "encode",
     "event_key",
     "tenant_key",
+    "topic_sizes",
 ]

@@ -90,7 +90,8 @@ def _channel(topic: Topic, names: TopicNames) -> Node:
             "kafka": {
                 "topic": name,
                 "partitions": spec.partitions(PARTITIONS),
-                "topicConfiguration": {"cleanup.policy": [spec.cleanup]},
+                "topicConfiguration": {"cleanup.policy": [spec.cleanup]}
+                | ({"retention.ms": -1} if spec.kept else {}),
                 "bindingVersion": KAFKA_BINDING,
             }
         },

@@ -2,7 +2,7 @@
 
 from typing import Any, Final
 
-from topics.headers import ERROR_PREFIX
+from topics.headers import ERROR_PREFIX, REPLAYS, TRIMMED
 
 Node = dict[str, Any]
 
@@ -25,7 +25,7 @@ EVENT_HEADERS: Final = _headers(
     authorization="Bearer and a JWT (HS256, RS256 or EdDSA) with the claims tenant, sub and roles.",
     reply_to="The topic the answer goes to instead of the usual one, if the tenant may use it.",
     correlation_id="The caller's own id of the request; the answer carries it.",
-    traceparent="W3C trace context; the answer carries it on.",
+    traceparent="W3C trace context; the answer and the trajectory carry it on.",
 )
 
 DEAD_LETTER_HEADERS: Final[Node] = {
@@ -37,5 +37,7 @@ DEAD_LETTER_HEADERS: Final[Node] = {
         f"{ERROR_PREFIX}partition": _text("The partition it was in."),
         f"{ERROR_PREFIX}offset": _text("The offset it had."),
         f"{ERROR_PREFIX}at": _text("When it failed, in RFC 3339."),
+        TRIMMED: _text("How many bytes it had; only if it was too large to be kept as a whole."),
+        REPLAYS: _text("How often it has been sent again."),
     },
 }

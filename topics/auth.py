@@ -53,15 +53,18 @@ class Tokens:
         self._keys = keys
         self._clock = clock
 
-    def claims(self, headers: Headers) -> Claims:
-        """Return what the message's token says; raise RefusedError unless it holds now."""
+    def claims(self, headers: Headers, at: datetime | None = None) -> Claims:
+        """Return what the message's token says; raise RefusedError unless it holds.
+
+        It has to hold now, or at the moment that is given.
+        """
         token = headers.token
         if token is None:
             raise _unauthorized("missing or malformed; should be Bearer and a JWT")
         if len(token) > MAX_TOKEN_CHARACTERS:
             raise _unauthorized(f"the token has more than {MAX_TOKEN_CHARACTERS} characters")
         claims = _read(_payload(token, self._key(token)))
-        self._check_times(claims)
+        _check_times(claims, (at or self._clock()).timestamp())
         return claims
 
     def _key(self, token: str) -> Key:
@@ -78,13 +81,6 @@ class Tokens:
         if header.get("alg") != key.algorithm:
             raise _unauthorized(f"the token's alg is not its key's, {key.algorithm}")
         return key
-
-    def _check_times(self, claims: Claims) -> None:
-        now = self._clock().timestamp()
-        if claims.exp <= now - SKEW_S:
-            raise _unauthorized("the token has expired")
-        if max(claims.nbf, claims.iat) > now + SKEW_S:
-            raise _unauthorized("the token is not valid yet")
 
 
 def allow_request(claims: Claims, request: Q) -> Q:
@@ -123,6 +119,13 @@ def _check_tenant(claims: Claims, tenant_id: str) -> None:
 def _check_layers(claims: Claims, named: tuple[Layer, ...]) -> None:
     if beyond := [layer for layer in named if layer not in claims.layers]:
         raise _forbidden(f"layers: the token does not allow {', '.join(beyond)}")
+
+
+def _check_times(claims: Claims, now: float) -> None:
+    if claims.exp <= now - SKEW_S:
+        raise _unauthorized("the token has expired")
+    if max(claims.nbf, claims.iat) > now + SKEW_S:
+        raise _unauthorized("the token is not valid yet")
 
 
 def _payload(token: str, key: Key) -> bytes:

@@ -30,16 +30,17 @@ def decode(
     value: bytes | None,
     headers: Headers | RawHeaders = None,
     *,
-    max_bytes: int | None = MAX_VALUE_BYTES,
+    own: bool = False,
 ) -> R:
     """Read a message as a record, unwrapping a CloudEvent; fails only with DecodeError.
 
-    `max_bytes=None` is for what memstream wrote itself, such as a result with long memories.
+    What memstream wrote itself may be larger, such as a result with long memories, and is no
+    CloudEvent; the model alone reads it, as nobody else has to understand it in the same way.
     """
     parsed = headers if isinstance(headers, Headers) else Headers.parse(headers)
     try:
-        payload = _payload(model, _within(value, max_bytes), parsed)
-        return model.model_validate_json(payload)
+        there = _within(value, None if own else MAX_VALUE_BYTES)
+        return model.model_validate_json(there if own else _payload(model, there, parsed))
     except DecodeError as fault:
         code, message = fault.code, fault.message
     except ValidationError as error:

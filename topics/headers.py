@@ -2,9 +2,11 @@
 
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from typing import Final, Self
+
+from topics.traces import is_worth_keeping
 
 Header = tuple[str, bytes | None]
 RawHeaders = Iterable[Header] | Mapping[str, bytes | None] | None
@@ -13,6 +15,11 @@ ERROR_PREFIX: Final = "memstream-error-"
 # Brokers take about 1 MiB a message with its headers; an explanation needs no more than this.
 MAX_ERROR_BYTES: Final = 1024
 REDACTED: Final = b"redacted"
+MAX_TRIMMED_HEADERS: Final = 50
+TRIMMED: Final = f"{ERROR_PREFIX}trimmed"
+"""On a dead letter too large to be kept as a whole: how many bytes the original had."""
+REPLAYS: Final = "memstream-replays"
+"""On a dead letter that was sent again: how often, so that one that fails for ever is seen."""
 
 _BEARER: Final = re.compile(r"bearer +(\S+) *", re.IGNORECASE)
 
@@ -37,6 +44,11 @@ def _token(authorization: str | None) -> str | None:
     return bearer[1] if bearer else None
 
 
+def bearer(token: str) -> list[Header]:
+    """Headers of a message that is sent with a token."""
+    return [("authorization", f"Bearer {token}".encode())]
+
+
 @dataclass(frozen=True, slots=True)
 class Headers:
     """The headers memstream understands; names are read without regard to case, the last wins."""
@@ -47,6 +59,8 @@ class Headers:
     # Bytes, not text: it is the caller's and goes back exactly as it came.
     correlation_id: bytes | None = None
     traceparent: str | None = None
+    # How often it was sent again from the dead letters, as far as it says so.
+    replays: str | None = None
     content_type: str | None = None
     cloudevent: Mapping[str, str | None] = field(default_factory=dict)
     original: tuple[Header, ...] = field(default=(), repr=False)
@@ -55,18 +69,35 @@ class Headers:
     def parse(cls, raw: RawHeaders) -> Self:
         """Read headers as a Kafka client gives them: pairs, a mapping, or nothing."""
         original = pairs(raw)
+        if not original:
+            return cls()  # As most messages have none.
         values = {name.lower(): value for name, value in original}
         return cls(
             token=_token(_text(values.get("authorization"))),
             reply_to=_text(values.get("reply-to")),
             correlation_id=values.get("correlation-id"),
             traceparent=_text(values.get("traceparent")),
+            replays=_text(values.get(REPLAYS)),
             content_type=_text(values.get("content-type")),
             cloudevent={
                 name[3:]: _text(value) for name, value in values.items() if name[:3] == "ce_"
             },
             original=original,
         )
+
+    def carrying(self, traceparent: str | None) -> Self:
+        """Return the same with another place in a trace; as they came if nothing is traced."""
+        if traceparent is None:
+            return self
+        others = [one for one in self.original if one[0].lower() != "traceparent"]
+        original = (*others, ("traceparent", traceparent.encode()))
+        return replace(self, traceparent=traceparent, original=original)
+
+    def trace(self) -> list[Header]:
+        """Headers of what is told of a search, and kept with it: its trace, if it is one."""
+        if self.traceparent is None or not is_worth_keeping(self.traceparent):
+            return []
+        return [("traceparent", self.traceparent.encode())]
 
     def answer(self) -> list[Header]:
         """Headers of an answer: the caller's correlation id and trace, passed on."""
@@ -81,7 +112,7 @@ class Headers:
         """Headers of what memstream tells in the caller's name: its trace, and its token."""
         told: list[Header] = []
         if self.token is not None:
-            told.append(("authorization", f"Bearer {self.token}".encode()))
+            told += bearer(self.token)
         if self.traceparent is not None:
             told.append(("traceparent", self.traceparent.encode()))
         return told
@@ -104,8 +135,12 @@ def dead_letter_headers(
     partition: int,
     offset: int,
     at: datetime,
+    trimmed: int | None = None,
 ) -> list[Header]:
-    """Headers of a dead letter: the original ones but the token, and why and where it failed."""
+    """Headers of a dead letter: the original ones but the token, and why and where it failed.
+
+    Of an original with so many bytes that it is trimmed only short headers are kept.
+    """
     moment = at.astimezone(UTC).isoformat().replace("+00:00", "Z")
     # A letter replayed and dead again tells of its last failure only.
     kept = [
@@ -114,6 +149,9 @@ def dead_letter_headers(
         for name, value in pairs(raw)
         if not name.startswith(ERROR_PREFIX)
     ]
+    if trimmed is not None:
+        short = [(n, v) for n, v in kept if len(n) + len(v or b"") <= MAX_ERROR_BYTES]
+        kept = [*short[:MAX_TRIMMED_HEADERS], (TRIMMED, str(trimmed).encode())]
     return [
         *kept,
         (f"{ERROR_PREFIX}code", code.encode()),

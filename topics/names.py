@@ -41,8 +41,15 @@ class TopicSpec:
     key: KeyRule = "tenant/session"
     cleanup: Cleanup = "delete"
     partitioned: bool = True
+    kept: bool = False
+    """Created to be kept for ever: what is in it is nowhere else."""
     internal: bool = False
     """Between memstream's own agents: nobody else may rely on it, and it is in no document."""
+
+    @property
+    def config(self) -> dict[str, str]:
+        """What the topic is created with, whatever the broker's own defaults are."""
+        return {"cleanup.policy": self.cleanup} | ({"retention.ms": "-1"} if self.kept else {})
 
     def partitions(self, setting: int = PARTITIONS) -> int:
         """Count of partitions to create the topic with, given the configured one."""
@@ -61,7 +68,7 @@ class Topic(Enum):
     QUERY_REFINEMENTS = TopicSpec("query.refinements", QueryRefinement, "services")
     SESSION_ABANDONMENTS = TopicSpec("session.abandonments", SessionAbandonment, "services")
     FEEDBACK = TopicSpec("feedback", Feedback, "services")
-    TRAJECTORIES = TopicSpec("trajectories", Trajectory, "memstream", key="tenant")
+    TRAJECTORIES = TopicSpec("trajectories", Trajectory, "memstream", key="tenant", kept=True)
     # Only the latest policy of a tenant matters, so older ones may be compacted away. Every worker
     # reads all of it, so more partitions would divide no work.
     POLICIES = TopicSpec(
@@ -69,7 +76,9 @@ class Topic(Enum):
     )
     # Whatever bytes could not be read, under the key they came with; in one partition, so that they
     # are listed and replayed in the order in which they failed.
-    DEAD_LETTERS = TopicSpec("dead-letters", None, "memstream", key="original", partitioned=False)
+    DEAD_LETTERS = TopicSpec(
+        "dead-letters", None, "memstream", key="original", partitioned=False, kept=True
+    )
     # Requests to take apart, as they came: a slow one must not hold up the others of its partition.
     DECOMPOSITIONS = TopicSpec("internal.decompositions", None, "memstream", internal=True)
     # How each search was carried out, for the join with what came of it.
@@ -93,3 +102,8 @@ class TopicNames:
     def topic(self, name: str) -> Topic | None:
         """Find the topic of a full name, if it is one of ours."""
         return next((topic for topic in Topic if self.name(topic) == name), None)
+
+
+def topic_sizes(names: TopicNames, partitions: int) -> dict[str, int]:
+    """Return each topic's name and how many partitions it should have."""
+    return {names.name(topic): topic.value.partitions(partitions) for topic in Topic}

@@ -9,8 +9,9 @@ from itertools import cycle
 from pathlib import Path
 from typing import Any, Final
 
+from memstream_client import Item, MemstreamClient, MemstreamError, SearchResult
+
 from bench.decomposition.corpus import TENANT, Questions
-from bench.decomposition.direct import request
 from bench.decomposition.lanes import MEMORIES
 from bench.progress import Advance
 from bench.search.corpus import Question
@@ -24,13 +25,9 @@ from bench.service import (
     running_service,
     until_handled,
 )
-from memstream.embedded.process import PartError
-from memstream.messenger import Messenger
-from memstream.parts import sqlite_path
+from memstream.addresses import sqlite_path
 from memstream.settings import load_settings
-from models import SearchResult
 from storage.sqlite import SqliteStore
-from topics import TopicNames
 
 SHARES: Final = {"fail": 0.1, "stall": 0.1, "nonsense": 0.1}
 SEED = 326
@@ -75,18 +72,20 @@ async def chaos(
     async with (
         language_model(folder) as model,
         running_service(place, **model.settings) as runtime,
-        Messenger.connect(runtime.broker, TopicNames()) as messenger,
+        MemstreamClient(
+            runtime.broker, tenant=TENANT, session="bench", timeout=PATIENCE_S
+        ) as client,
     ):
-        items = simple.items[:MEMORIES]
-        async for stored in messenger.remember(items):
+        items = [Item.model_validate(one.model_dump()) for one in simple.items[:MEMORIES]]
+        async for stored in client.remember_all(items):
             advance("storing (chaos)", stored, len(items))
         await until_handled(runtime.web, "memory.items", len(items))
         for question in simple.questions[:5]:
-            await messenger.ask(request(question), PATIENCE_S)
+            await client.search(question.text)
         await model.behave(**behaviour("mixture", shares=SHARES, seed=SEED))
-        asked = await _mixed(messenger, _in_turn(simple, hard, requests), advance)
+        asked = await _mixed(client, _in_turn(simple, hard, requests), advance)
         during, did = await metrics(runtime.web), await model.report()
-        recovered_s = await _recovered(messenger, model, hard.questions, runtime.web)
+        recovered_s = await _recovered(client, model, hard.questions, runtime.web)
     simple_ones, complex_ones = asked[::2], asked[1::2]
     told = {
         "requests": len(asked),
@@ -149,13 +148,13 @@ def _in_turn(simple: Questions, hard: Questions, count: int) -> list[Question]:
 
 
 async def _mixed(
-    messenger: Messenger, questions: Sequence[Question], advance: Advance
+    client: MemstreamClient, questions: Sequence[Question], advance: Advance
 ) -> list[Asked]:
     async def ask(question: Question) -> Asked:
         started = time.perf_counter()
         result = None
-        with suppress(PartError):
-            result = await messenger.ask(request(question), PATIENCE_S)
+        with suppress(MemstreamError):
+            result = await client.search(question.text)
         return Asked(result, time.perf_counter() - started)
 
     started, tasks = time.perf_counter(), []
@@ -167,7 +166,7 @@ async def _mixed(
 
 
 async def _recovered(
-    messenger: Messenger, model: LanguageModel, questions: Sequence[Question], web: str
+    client: MemstreamClient, model: LanguageModel, questions: Sequence[Question], web: str
 ) -> float | None:
     """Return how long the breaker stays open with a model that is back, None if for too long."""
     await model.behave(**behaviour())
@@ -177,6 +176,6 @@ async def _recovered(
             return time.perf_counter() - started
         if time.perf_counter() - started > PATIENCE_S:
             return None
-        await messenger.ask(request(question), PATIENCE_S)
+        await client.search(question.text)
         await asyncio.sleep(0.5)
     return None

@@ -8,15 +8,14 @@ from pathlib import Path
 from statistics import median
 from typing import Any
 
-from bench.decomposition.corpus import Questions
-from bench.decomposition.direct import request
+from memstream_client import Item, MemstreamClient
+
+from bench.decomposition.corpus import TENANT, Questions
 from bench.progress import Advance
 from bench.search.corpus import Question
 from bench.search.goals import Goal
 from bench.search.timing import busy, percentile
 from bench.service import LanguageModel, behaviour, language_model, running_service, until_handled
-from memstream.messenger import Messenger
-from topics import TopicNames
 
 LANES = 1.2
 WAITING = 50
@@ -67,36 +66,37 @@ async def _once(
     settings = {**model.settings, "reasoning_timeout_s": 60}
     async with (
         running_service(folder, **settings) as runtime,
-        Messenger.connect(runtime.broker, TopicNames()) as messenger,
+        MemstreamClient(
+            runtime.broker, tenant=TENANT, session="bench", timeout=PATIENCE_S
+        ) as client,
     ):
-        items = simple.items[:MEMORIES]
-        async for stored in messenger.remember(items):
+        items = [Item.model_validate(one.model_dump()) for one in simple.items[:MEMORIES]]
+        async for stored in client.remember_all(items):
             advance("storing (lanes)", stored, len(items))
         await until_handled(runtime.web, "memory.items", len(items))
         questions = cycle(simple.questions)
         asked = list(islice(questions, searches))
-        await _timed(messenger, asked[:WARM_UP])
+        await _timed(client, asked[:WARM_UP])
         half = searches // 2
-        alone = await _timed(messenger, asked[:half])
-        waiting = await _stalled(messenger, model, hard.questions)
-        beside = await _timed(messenger, asked)
+        alone = await _timed(client, asked[:half])
+        waiting = await _stalled(client, model, hard.questions)
+        beside = await _timed(client, asked)
         if any(one.done() for one in waiting):
             raise RuntimeError("a complex request did not wait until the searches were over")
         results = await asyncio.gather(*waiting)
         assert all(one.status == "ok" and one.degraded for one in results)
-        alone += await _timed(messenger, asked[half:])
+        alone += await _timed(client, asked[half:])
     return {"alone": _percentiles(alone), "beside": _percentiles(beside)}
 
 
 async def _stalled(
-    messenger: Messenger, model: LanguageModel, questions: Sequence[Question]
+    client: MemstreamClient, model: LanguageModel, questions: Sequence[Question]
 ) -> list["asyncio.Task[Any]"]:
     """Ask complex questions of a model that stalls; return once all wait for it."""
     before = (await model.report())["calls"]
     await model.behave(**behaviour("stall", seconds=STALL_S))
     waiting = [
-        asyncio.create_task(messenger.ask(request(one), PATIENCE_S))
-        for one in islice(cycle(questions), WAITING)
+        asyncio.create_task(client.search(one.text)) for one in islice(cycle(questions), WAITING)
     ]
     deadline = time.monotonic() + PATIENCE_S
     while (await model.report())["calls"] < before + WAITING:
@@ -106,11 +106,11 @@ async def _stalled(
     return waiting
 
 
-async def _timed(messenger: Messenger, questions: Sequence[Question]) -> list[float]:
+async def _timed(client: MemstreamClient, questions: Sequence[Question]) -> list[float]:
     times = []
     for question in questions:
         started = time.perf_counter()
-        result = await messenger.ask(request(question), PATIENCE_S)
+        result = await client.search(question.text)
         times.append(1000 * (time.perf_counter() - started))
         assert result.status == "ok"
     return times

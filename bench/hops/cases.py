@@ -15,6 +15,7 @@ from memstream.evaluation.dataset import Dataset, DatasetQuery, read_dataset
 from memstream.parts import open_configured_embedder
 from memstream.settings import load_settings
 from models import SearchRequest, TenantOverrides
+from retrieval.choosing import Chooser, Policy
 from retrieval.decomposition.budget import Budget
 from retrieval.decomposition.drilling import Drill
 from retrieval.decomposition.exploring import Exploring
@@ -39,6 +40,9 @@ SEVERAL_COUNT = 3
 """A question that several memories answer counts so many times."""
 
 Narrow = npt.NDArray[np.float32]
+
+
+NOTHING_LEARNED = Chooser(Policy(), 0)
 
 
 @dataclass(frozen=True)
@@ -79,7 +83,7 @@ async def of_dataset(dataset: Dataset, store: SqliteStore, embedder: Embedder) -
     tenants = {name: n for n, name in enumerate(dict.fromkeys(m.tenant for m in dataset.memories))}
     counts = [SEVERAL_COUNT if len(query.gold) > 1 else 1 for query in dataset.queries]
     search = Search(store, embedder, now)
-    ranking = Ranking(search.weights)
+    ranking = Ranking()
     steps = Steps(Exploring(Searching(search.finder), ranking, Drill(store)), ranking, None)
     cases = []
     for n, query in enumerate(track(dataset.queries, f"asking {dataset.name}")):
@@ -108,7 +112,9 @@ async def _searched(query: DatasetQuery, steps: Steps) -> State:
         request_id=query.id, tenant_id=query.tenant, session_id="fit", query=query.query
     )
     own, at = TenantOverrides(), query.asked_at or now()
-    task = Task(request, own.in_force(), plan(request, own, True), at, float("inf"))
+    task = Task(
+        request, own.in_force(), plan(request, own, True), at, float("inf"), NOTHING_LEARNED
+    )
     budget = Budget(task.deadline, time.monotonic)
     state = State(task, unrefined(query.query), budget, "finding")
     recorder = Recorder(now, time.monotonic)

@@ -14,6 +14,7 @@ from memstream.evaluation.dataset import Dataset, read_dataset
 from memstream.parts import open_configured_embedder
 from memstream.settings import load_settings
 from retrieval.embedding import Embedder
+from retrieval.fusion import by_ranks, in_order
 from retrieval.ingest import Ingest
 from retrieval.plan import AROUND, BEST
 from retrieval.ranking import Evidence, features
@@ -21,6 +22,7 @@ from storage import Embedding, Filter, Sought, words
 from storage.sqlite import SqliteStore
 
 FOLDS = 5
+K = 10
 
 
 @dataclass(frozen=True)
@@ -34,10 +36,15 @@ class Case:
     answers: int
     """How many memories answer it, brought by the store or not."""
     weight: float
+    by_ranks: float
+    """Which share of them reciprocal rank fusion has among its first K."""
 
 
 async def cases_of(folders: Sequence[Path]) -> list[Case]:
-    """Store the datasets and compute the features of every question, as a search would."""
+    """Store the datasets and compute the features of every question, as a search would.
+
+    Each dataset counts the same, however many questions it has.
+    """
     settings = load_settings()
     embedder = await open_configured_embedder(settings)
     assert embedder is not None
@@ -67,16 +74,18 @@ async def _of_dataset(dataset: Dataset, store: SqliteStore, embedder: Embedder) 
             around=AROUND,
         )
         found = await store.find(query.tenant, sought, Filter(at=query.asked_at or moment))
+        evidence = Evidence(found)
+        fused = {one.hit.memory_id for one in in_order(by_ranks(evidence, K))[:K]}
         cases.append(
             Case(
                 dataset=dataset.name,
                 # Tenants are kept apart; the questions of a single tenant are.
                 fold=(tenants[query.tenant] if len(tenants) > 1 else n) % FOLDS,
-                rows=features(Evidence(found), query.query, BEST),
+                rows=features(evidence, query.query, BEST),
                 gold=np.array([hit.memory_id in query.gold for hit in found.hits]),
                 answers=len(query.gold),
-                # Each dataset counts the same, however many questions it has.
                 weight=1 / len(dataset.queries),
+                by_ranks=len(fused & query.gold) / len(query.gold),
             )
         )
     return cases

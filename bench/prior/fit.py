@@ -6,12 +6,11 @@ import numpy as np
 import numpy.typing as npt
 from scipy.optimize import minimize
 
-from bench.prior.cases import FOLDS, Case
+from bench.prior.cases import FOLDS, Case, K
 
 Floats = npt.NDArray[np.float64]
 
 RIDGE = 0.02
-K = 10
 
 
 def fit(cases: Sequence[Case], without: Sequence[int] = ()) -> Floats:
@@ -55,4 +54,9 @@ def recall(cases: Sequence[Case], weights: Sequence[Floats]) -> tuple[float, flo
     for case, weight in zip(cases, weights, strict=True):
         best = np.argsort(-(case.rows @ weight), kind="stable")[:K]
         shares.append(case.gold[best].sum() / case.answers)
+    return shares_of(shares)
+
+
+def shares_of(shares: Sequence[float]) -> tuple[float, float]:
+    """Return the mean, and how many are all."""
     return float(np.mean(shares)), float(np.mean([share == 1 for share in shares]))

@@ -5,19 +5,9 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
-from rich.progress import (
-    BarColumn,
-    MofNCompleteColumn,
-    Progress,
-    TaskID,
-    TextColumn,
-    TimeRemainingColumn,
-)
 
 from memstream.cli.shell import Database, app, run
-from memstream.display import console, errors, show_quality
-from memstream.evaluation.dataset import DatasetError, read_dataset, read_route
-from memstream.logs import set_up_logs
+from memstream.display import console, show_quality
 from memstream.settings import load_settings
 
 
@@ -40,27 +30,23 @@ def eval_(
     as_json: Annotated[bool, typer.Option("--json", help="As JSON.")] = False,
 ) -> None:
     """Measure retrieval quality on a dataset, in a store of its own."""
-    from memstream.evaluation.run import evaluate  # onnxruntime and asyncpg are slow to import
+    from memstream.cli.progress import progress_bar
+    from memstream.evaluation.dataset import DatasetError, read_dataset, read_route
+    from memstream.logs import set_up_logs
     from retrieval.ranking import GROUPS
 
     for group in without or ():
         if group not in GROUPS:
             raise DatasetError(f"there is no group of features {group!r}: use {', '.join(GROUPS)}")
-    chosen_route = read_route(route)
+    chosen_route, data = read_route(route), read_dataset(dataset)
     settings = load_settings(database=database)
     set_up_logs(settings.log_format)
-    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn())
-    with Progress(*columns, TimeRemainingColumn(), console=errors, transient=True) as progress:
-        tasks: dict[str, TaskID] = {}
+    from memstream.evaluation.run import evaluate  # onnxruntime and asyncpg are slow to import
 
-        def advance(what: str, done: int, total: int) -> None:
-            if what not in tasks:
-                tasks[what] = progress.add_task(what)
-            progress.update(tasks[what], completed=done, total=total)
-
+    with progress_bar() as advance:
         measured = run(
             evaluate(
-                *(read_dataset(dataset), settings, k, advance),
+                *(data, settings, k, advance),
                 route=chosen_route,
                 several=several,
                 baseline=baseline,

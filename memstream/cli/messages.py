@@ -2,27 +2,17 @@
 
 import json
 import uuid
-from collections.abc import Callable
 from pathlib import Path
-from typing import Annotated, Any, TypeVar
+from typing import Annotated, Any
 
 import typer
-from rich.progress import (
-    BarColumn,
-    MofNCompleteColumn,
-    Progress,
-    TextColumn,
-    TimeRemainingColumn,
-)
 
-from memstream.cli.shell import app, names_of, run
-from memstream.clock import now
-from memstream.display import console, errors, show_result, show_trajectory
-from memstream.import_file import read_items
-from memstream.parts import broker_address
+from memstream.cli.shell import Token, app, names_of, run
+from memstream.display import console, show_result, show_trajectory
+from memstream.embedded.process import PartError
 from memstream.runtime import with_running_parts
 from memstream.settings import load_settings
-from models import ContextUsage, Feedback, Item, Record, SearchRequest, SearchResult, Signal
+from models import ContextUsage, Feedback, Item, Record, SearchRequest
 from topics import decode
 
 Tenant = Annotated[str, typer.Option("--tenant", "-t", help="The tenant whose memory it is.")]
@@ -32,8 +22,6 @@ RequestId = Annotated[
 Session = Annotated[
     str | None, typer.Option(help="The session of the search; one of the command line's if none.")
 ]
-
-R = TypeVar("R", bound=Record)
 
 
 @app.command()
@@ -47,30 +35,33 @@ def search(
     limit: Annotated[int, typer.Option(help="At most so many results, 1 to 100.")] = 10,
     as_json: Annotated[bool, typer.Option("--json", help="The result message itself.")] = False,
     timeout: Annotated[float, typer.Option(help="Seconds to wait for the result.")] = 30.0,
+    token: Token = None,
 ) -> None:
     """Publish a search request, wait for its result and print it."""
-    from memstream.messenger import Messenger
-
     request_id = str(uuid.uuid4())
-    asked = {
-        "request_id": request_id,
-        "tenant_id": tenant,
-        "session_id": _session_of(request_id),
-        "query": query,
-        "operation": operation,
-        "layers": layer or None,
-        "scope": scope,
-        "mode": mode,
-        "limit": limit,
-    }
-    request = _checked(SearchRequest, asked)
-    settings = with_running_parts(load_settings())
+    named = {"request_id": request_id, "tenant_id": tenant, "session_id": _session_of(request_id)}
+    asked: Any = {"layers": layer or None, "scope": scope, "mode": mode, "limit": limit}
+    _check(SearchRequest, named | asked | {"query": query, "operation": operation})
+    settings = with_running_parts(load_settings(token=token))
+
+    from memstream_client import RequestError, SearchResult  # aiokafka is slow to import
+
+    from memstream.calling import calling
 
     async def ask() -> SearchResult:
-        async with Messenger.connect(broker_address(settings), names_of(settings)) as messenger:
-            return await messenger.ask(request, timeout)
+        async with calling(settings, tenant, _session_of(request_id)) as client:
+            ways = {"search": client.search, "recall": client.recall}
+            try:
+                return await ways[operation](query, request_id=request_id, timeout=timeout, **asked)
+            except RequestError as error:
+                if as_json and isinstance(error.answer, SearchResult):
+                    return error.answer
+                raise
 
-    show_result(run(ask()), as_json)
+    answer: SearchResult = run(ask())
+    show_result(answer, as_json)
+    if answer.error is not None:
+        raise PartError(f"{answer.error.code}: {answer.error.message}")
 
 
 @app.command()
@@ -83,21 +74,21 @@ def remember(
     memory_id: Annotated[
         str | None, typer.Option("--id", help="Its id; a new one if none.")
     ] = None,
+    token: Token = None,
 ) -> None:
     """Publish one memory and print its id."""
-    said = {
-        "event_id": str(uuid.uuid4()),
-        "tenant_id": tenant,
-        "memory_id": memory_id or str(uuid.uuid4()),
-        "content": text,
-        "layer": layer,
-        "scope": scope,
-        "importance": importance,
-        "created_at": now().isoformat(),
-    }
-    item = _checked(Item, said)
-    run(_publish([item], lambda _: None))
-    console.print(item.memory_id, highlight=False)
+    memory_id = str(uuid.uuid4()) if memory_id is None else memory_id
+    said: Any = {"memory_id": memory_id, "layer": layer, "scope": scope, "importance": importance}
+    _check(Item, said | {"event_id": "e", "tenant_id": tenant, "content": text})
+    settings = with_running_parts(load_settings(token=token))
+
+    from memstream.calling import calling
+
+    async def publish() -> str:
+        async with calling(settings, tenant) as client:
+            return await client.remember(text, **said)
+
+    console.print(run(publish()), highlight=False)
 
 
 @app.command()
@@ -109,10 +100,22 @@ def use(
     tenant: Tenant,
     quality: Annotated[float, typer.Option(help="How much they helped, 0 to 1.")] = 1.0,
     session: Session = None,
+    token: Token = None,
 ) -> None:
     """Publish that memories of a result were used."""
-    told = _told(request_id, tenant, session, quality)
-    run(_signal(_checked(ContextUsage, told | {"memory_ids": memory_ids})))
+    session = _session_of(request_id) if session is None else session
+    named = {"event_id": "e", "tenant_id": tenant, "session_id": session}
+    told = {"request_id": request_id, "quality_score": quality}
+    _check(ContextUsage, named | told | {"memory_ids": memory_ids})
+    settings = with_running_parts(load_settings(token=token))
+
+    from memstream.calling import calling
+
+    async def tell() -> None:
+        async with calling(settings, tenant, session) as client:
+            await client.use(request_id, memory_ids, quality)
+
+    run(tell())
     console.print("usage published")
 
 
@@ -125,10 +128,22 @@ def feedback(
         str | None, typer.Option("--memory", help="The one memory judged; all if none.")
     ] = None,
     session: Session = None,
+    token: Token = None,
 ) -> None:
     """Publish how good a result was."""
-    told = _told(request_id, tenant, session, quality)
-    run(_signal(_checked(Feedback, told | {"memory_id": memory_id})))
+    session = _session_of(request_id) if session is None else session
+    named = {"event_id": "e", "tenant_id": tenant, "session_id": session}
+    told = {"request_id": request_id, "quality_score": quality}
+    _check(Feedback, named | told | {"memory_id": memory_id})
+    settings = with_running_parts(load_settings(token=token))
+
+    from memstream.calling import calling
+
+    async def tell() -> None:
+        async with calling(settings, tenant, session) as client:
+            await client.feedback(request_id, quality, memory_id)
+
+    run(tell())
     console.print("feedback published")
 
 
@@ -138,13 +153,28 @@ def import_(
     tenant: Annotated[
         str | None, typer.Option("--tenant", "-t", help="For lines that name no tenant.")
     ] = None,
+    token: Token = None,
 ) -> None:
     """Publish the memories of a file."""
-    items = read_items(file, tenant, lambda: str(uuid.uuid4()))
-    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn())
-    with Progress(*columns, TimeRemainingColumn(), console=errors) as progress:
-        task = progress.add_task("publishing", total=len(items))
-        run(_publish(items, lambda taken: progress.update(task, completed=taken)))
+    from memstream_client import Item
+
+    from memstream.calling import calling
+    from memstream.cli.progress import progress_bar
+    from memstream.import_file import read_items
+
+    # Read as the service would, to complain as the service would.
+    read = read_items(file, tenant, lambda: str(uuid.uuid4()))
+    items = [Item.model_validate(item.model_dump()) for item in read]
+    settings = with_running_parts(load_settings(token=token))
+    with progress_bar() as advance:
+
+        async def publish() -> None:
+            # Each item names its tenant; the client's own is only where none is.
+            async with calling(settings, tenant or "") as client:
+                async for taken in client.remember_all(items):
+                    advance("publishing", taken, len(items))
+
+        run(publish())
     console.print(f"{len(items)} memories published")
 
 
@@ -157,44 +187,17 @@ def trajectories(
     as_json: Annotated[bool, typer.Option("--json", help="A message a line.")] = False,
 ) -> None:
     """Show what came of searches: the stream of labelled trajectories."""
+    from memstream.broker import broker_of
     from memstream.labelled import labelled
 
     settings = with_running_parts(load_settings())
 
     async def show() -> None:
-        broker = broker_address(settings)
+        broker = broker_of(settings)
         async for trajectory in labelled(broker, names_of(settings), tenant, follow=follow):
             show_trajectory(trajectory, as_json)
 
     run(show())
-
-
-async def _publish(items: list[Item], on_taken: Callable[[int], None]) -> None:
-    from memstream.messenger import Messenger
-
-    settings = with_running_parts(load_settings())
-    async with Messenger.connect(broker_address(settings), names_of(settings)) as messenger:
-        async for taken in messenger.remember(items):
-            on_taken(taken)
-
-
-async def _signal(signal: Signal) -> None:
-    from memstream.messenger import Messenger
-
-    settings = with_running_parts(load_settings())
-    async with Messenger.connect(broker_address(settings), names_of(settings)) as messenger:
-        await messenger.signal(signal)
-
-
-def _told(request_id: str, tenant: str, session: str | None, quality: float) -> dict[str, Any]:
-    return {
-        "event_id": str(uuid.uuid4()),
-        "tenant_id": tenant,
-        "session_id": _session_of(request_id) if session is None else session,
-        "request_id": request_id,
-        "quality_score": quality,
-        "occurred_at": now().isoformat(),
-    }
 
 
 def _session_of(request_id: str) -> str:
@@ -202,6 +205,6 @@ def _session_of(request_id: str) -> str:
     return f"cli-{request_id}"
 
 
-def _checked(model: type[R], fields: dict[str, Any]) -> R:
-    """Build a record from what was typed, complaining as the service would."""
-    return decode(model, json.dumps(fields).encode())
+def _check(model: type[Record], fields: dict[str, Any]) -> None:
+    """Complain of what was typed as the service would, whether or not there is one."""
+    decode(model, json.dumps(fields).encode())

@@ -1,15 +1,17 @@
 """Commands that run memstream and look after its parts."""
 
+import asyncio
+import json
+from dataclasses import asdict
 from typing import Annotated
 
 import typer
 from rich.markup import escape
 from rich.table import Table
+from rich.text import Text
 
 from memstream.cli.shell import Broker, Database, app, names_of, run, until_signalled
 from memstream.display import console, errors, show_runtime
-from memstream.logs import set_up_logs
-from memstream.parts import broker_address
 from memstream.runtime import with_running_parts
 from memstream.settings import load_settings
 
@@ -17,10 +19,11 @@ from memstream.settings import load_settings
 @app.command()
 def up(broker: Broker = None, database: Database = None) -> None:
     """Run the whole service: broker, store, embedder, agents, console. Ctrl-C stops it."""
+    from memstream.logs import set_up_logs
     from memstream.up import run_up
 
     settings = load_settings(broker=broker, database=database)
-    set_up_logs(settings.log_format)
+    set_up_logs(settings.log_format, settings.log_level)
 
     def progress(step: str) -> None:
         errors.print(f"[dim]… {escape(step)}[/]")
@@ -33,10 +36,15 @@ def up(broker: Broker = None, database: Database = None) -> None:
 @app.command()
 def worker(broker: Broker = None, database: Database = None) -> None:
     """Run the agents only, against configured parts."""
+    import uvloop
+
+    from memstream.logs import set_up_logs
     from memstream.worker import run_worker
 
     settings = with_running_parts(load_settings(broker=broker, database=database))
-    set_up_logs(settings.log_format)
+    set_up_logs(settings.log_format, settings.log_level)
+    # A policy and not a loop: the thread that talks to the broker has a loop of its own.
+    asyncio.set_event_loop_policy(uvloop.EventLoopPolicy())
     until_signalled(lambda stopped: run_worker(settings, stopped))
 
 
@@ -45,10 +53,11 @@ def topics(
     create: Annotated[bool, typer.Option(help="Create the topics that are missing.")] = False,
 ) -> None:
     """List the topics and their partitions on the broker."""
+    from memstream.broker import broker_of
     from memstream.topology import ensure_topics, topic_states
 
     settings = with_running_parts(load_settings())
-    broker, names = broker_address(settings), names_of(settings)
+    broker, names = broker_of(settings), names_of(settings)
     if create:
         run(ensure_topics(broker, names, settings.partitions))
     table = Table("topic", "partitions")
@@ -69,15 +78,18 @@ def migrate(database: Database = None) -> None:
 
 
 @app.command()
-def doctor() -> None:
-    """Check every part, and say how to fix what is wrong."""
+def doctor(as_json: Annotated[bool, typer.Option("--json", help="As JSON.")] = False) -> None:
+    """Check every part, and say in a line each what is wrong and what to do."""
     from memstream.doctor import examine
 
-    table = Table("", "part", "finding", "what to do")
     findings = run(examine())
-    for finding in findings:
-        mark = {"ok": "[green]✓[/]", "note": "[yellow]·[/]", "bad": "[red]✗[/]"}[finding.state]
-        table.add_row(mark, finding.part, escape(finding.what), escape(finding.remedy))
-    console.print(table)
-    if any(finding.state == "bad" for finding in findings):
+    if as_json:
+        console.print_json(json.dumps([asdict(finding) for finding in findings]))
+    else:
+        for finding in findings:
+            colour = {"ok": "green", "warn": "yellow", "fail": "red"}[finding.state]
+            line = Text(str(finding))
+            line.stylize(colour, 0, len("fail"))
+            console.print(line, soft_wrap=True)
+    if any(finding.state == "fail" for finding in findings):
         raise typer.Exit(1)

@@ -7,7 +7,6 @@ from pydantic import JsonValue
 
 from memstream.cli.shell import app, run
 from memstream.display import show_tenant
-from memstream.parts import open_store
 from memstream.runtime import with_running_parts
 from memstream.settings import load_settings
 from memstream.tenant_values import check_tenant, read_changes
@@ -41,6 +40,8 @@ def tenant_set(
 
 
 def _show_after(tenant_id: str, changes: dict[str, JsonValue], as_json: bool) -> None:
+    from memstream.parts import open_store  # asyncpg and numpy are slow to import
+
     settings = with_running_parts(load_settings())
 
     async def change() -> TenantOverrides:

@@ -1,1 +1,1 @@
-"""A demonstration: the whole service with three tenants' memories and a stream of searches."""
+"""A demonstration: three tenants with different habits, whose searches teach their policies."""

@@ -57,6 +57,11 @@ class Process:
         return cls(name, child, log, stop_timeout)
 
     @property
+    def pid(self) -> int:
+        """The guard's process id; the command is its only child."""
+        return self._child.pid
+
+    @property
     def running(self) -> bool:
         """Whether the command has not ended yet."""
         return self._child.returncode is None

@@ -3,15 +3,16 @@
 from collections import Counter
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Literal, TypeVar, cast, get_args
+from typing import Annotated, Literal, TypeVar, cast, get_args
 
-from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
+from memstream.json_lines import json_lines
 from models import Item
 from models.identifiers import Identifier
 from models.memories import Layer
 from models.quantities import Moment
-from models.texts import Content
+from models.texts import Content, Query
 
 EvaluatedRoute = Literal["auto", "standard", "rlm"]
 """The route each query is worth, or one for all."""
@@ -43,9 +44,9 @@ class DatasetQuery(BaseModel):
 
     id: Identifier
     tenant: Identifier
-    query: str
+    query: Query
     category: str
-    gold: frozenset[Identifier]
+    gold: Annotated[frozenset[Identifier], Field(min_length=1)]
     asked_at: Moment | None = None
 
 
@@ -96,25 +97,27 @@ def read_route(text: str) -> EvaluatedRoute:
 
 def read_dataset(folder: Path) -> Dataset:
     """Read a dataset, or say what is wrong with it."""
-    dataset = Dataset(
-        folder.resolve().name,
-        _lines(folder / "memories.jsonl", DatasetMemory),
-        _lines(folder / "queries.jsonl", DatasetQuery),
-    )
-    known = {(memory.tenant, memory.id) for memory in dataset.memories}
-    for query in dataset.queries:
-        unknown = [gold for gold in query.gold if (query.tenant, gold) not in known]
-        if unknown or not query.gold:
-            raise DatasetError(f"query {query.id}: no memory of its tenant has the id {unknown}")
-    return dataset
+    queries_file = folder / "queries.jsonl"
+    memories = [memory for _, memory in _lines(folder / "memories.jsonl", DatasetMemory)]
+    queries = _lines(queries_file, DatasetQuery)
+    known = {(memory.tenant, memory.id) for memory in memories}
+    for number, query in queries:
+        unknown = sorted(gold for gold in query.gold if (query.tenant, gold) not in known)
+        if unknown:
+            raise DatasetError(
+                f"{queries_file}, line {number}: gold: no memory of its tenant has the id {unknown}"
+            )
+    if not queries:
+        raise DatasetError(f"{queries_file} has no queries")
+    return Dataset(folder.resolve().name, tuple(memories), tuple(query for _, query in queries))
 
 
-def _lines(file: Path, model: type[L]) -> tuple[L, ...]:
+def _lines(file: Path, model: type[L]) -> list[tuple[int, L]]:
     try:
-        lines = file.read_text(encoding="utf-8").splitlines()
+        lines = json_lines(file)
     except (OSError, UnicodeDecodeError) as error:
         raise DatasetError(f"{file} cannot be read: {error}") from error
-    return tuple(_line(file, number, line, model) for number, line in enumerate(lines, start=1))
+    return [(number, _line(file, number, line, model)) for number, line in lines]
 
 
 def _line(file: Path, number: int, line: str, model: type[L]) -> L:

@@ -18,6 +18,7 @@ from memstream.settings import Settings
 from memstream.wiring import build_answering
 from models import SearchRequest
 from retrieval.ingest import Ingest
+from retrieval.policies import Policies
 from retrieval.ranking import without_groups
 from retrieval.search import Search
 from storage import Store
@@ -32,9 +33,9 @@ CHUNK = 64
 
 
 BASELINES: Mapping[str, Mapping[str, Any]] = {
-    "vector": {"mode": "semantic", "threshold": 0},
-    "BM25": {"mode": "keyword", "threshold": 0},
-    "RRF": {"fusion": "rrf", "threshold": 0},
+    "vector": {"mode": "semantic"},
+    "BM25": {"mode": "keyword"},
+    "RRF": {"fusion": "rrf"},
 }
 """What a user would pick instead, as requests ask for it."""
 
@@ -61,8 +62,8 @@ async def evaluate(
     embedder = await open_configured_embedder(settings)
     weights = without_groups(without)
     try:
-        async with _store(settings.database) as store:
-            await _fill(dataset, Ingest(store, embedder), advance)
+        async with own_store(settings.database) as store:
+            await fill(dataset, Ingest(store, embedder), advance)
             asker = _Asker(settings, store, embedder, k, weights, route)
             measured = await _measured(dataset, asker, {}, "searching", advance)
             asker.route = "standard"
@@ -103,7 +104,10 @@ class _Asker:
         weights: Mapping[str, float],
         route: EvaluatedRoute,
     ) -> None:
-        search = Search(store, embedder, self._clock, weights=weights, service=settings.service())
+        policies = Policies(None, time.monotonic, weights)
+        search = Search(
+            *(store, embedder, self._clock), service=settings.service(), policies=policies
+        )
         self._answering = build_answering(settings, search, store, None)
         self._moment: datetime | None = None
         self._k = k
@@ -117,6 +121,8 @@ class _Asker:
             session_id="evaluation",
             query=query.query,
             limit=self._k,
+            # All of k count: the default threshold would end every list at rank 27.
+            threshold=0,
             **fields,
         )
         started = time.perf_counter()
@@ -133,7 +139,8 @@ class _Asker:
 
 
 @asynccontextmanager
-async def _store(database: str) -> AsyncIterator[Store]:
+async def own_store(database: str) -> AsyncIterator[Store]:
+    """Open an empty store that is gone afterwards."""
     if "://" in database:
         raise DatasetError("an evaluation has a store of its own: embedded or embedded-postgres")
     with tempfile.TemporaryDirectory(prefix="memstream-eval-") as name:
@@ -155,7 +162,8 @@ async def _closing(store: Store) -> AsyncIterator[Store]:
         await store.close()
 
 
-async def _fill(dataset: Dataset, ingest: Ingest, advance: Advance) -> None:
+async def fill(dataset: Dataset, ingest: Ingest, advance: Advance) -> None:
+    """Store the memories of a dataset."""
     items, received_at = dataset.items(), now()
     for start in range(0, len(items), CHUNK):
         chunk = items[start : start + CHUNK]

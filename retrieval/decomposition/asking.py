@@ -95,4 +95,6 @@ def _failed(state: State, step: Step, error: LanguageModelError | BudgetError) -
     state.budget.tokens += step.tokens
     state.is_degraded = True
     DEGRADATIONS.labels(part="sub-call").inc()
-    log.warning("the sub-model did not help", reason=str(error))
+    log.warning("the sub-model did not help", reason=getattr(error, "outcome", str(error)))
+    # What an endpoint answers may repeat what it was asked.
+    log.debug("what the language model says", reason=str(error))

@@ -13,11 +13,13 @@ from retrieval.ranking import FEATURES, Evidence, features
 from retrieval.ranking.evidence import Column
 from storage import Hit
 
+QUERIED = FEATURES[: FEATURES.index("named time")]
+"""What a topic may change; time and value have had their say in the first ranking."""
 OF_TOPIC = FEATURES[:3]
 """What of the topic weighs differently when several memories are asked for."""
 ASKED_FOR = tuple(
     name
-    for name in FEATURES
+    for name in QUERIED
     if name == "plain cosine" or not (name in FEATURES[:5] or name == "mentioned by the best")
 )
 """What weighs differently in a conversation when several memories are asked for."""
@@ -28,7 +30,7 @@ SUPPORT = (
 """What is also averaged over all follow-ups: a memory that many lead to."""
 GROUPS: dict[str, tuple[str, ...]] = {
     "first": ("first", "in session: first", "outside"),
-    "topic": (*(f"topic: {name}" for name in FEATURES), "outside topic"),
+    "topic": (*(f"topic: {name}" for name in QUERIED), "outside topic"),
     "several": (
         *(f"several: {name}" for name in ASKED_FOR),
         *(f"several: topic: {name}" for name in OF_TOPIC),
@@ -92,10 +94,10 @@ def candidates(
         found[[place[hit.memory_id] for hit in evidence.hits]] = rows
         return found
 
-    standard = first.rows
+    standard = first.rows[:, : len(QUERIED)]
     own = spread(first.evidence, (odds - odds.max())[:, None])
     asked = spread(first.evidence, standard)
-    about = asked if topic is None else spread(topic.evidence, topic.rows)
+    about = asked if topic is None else spread(topic.evidence, topic.rows[:, : len(QUERIED)])
     paths = np.zeros((len(hits), len(followed) + 1, len(LINKS)))
     total = sum(first.evidence.weights)
     for n, (follow_up, found) in enumerate(followed, start=1):

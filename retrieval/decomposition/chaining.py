@@ -14,7 +14,7 @@ import numpy as np
 from retrieval.decomposition.candidates import OWN, Candidates
 from retrieval.decomposition.links import LINKS
 from retrieval.ranking.evidence import Column, Places
-from retrieval.ranking.ranker import SCORE_DIGITS
+from retrieval.ranking.highest import SCORE_DIGITS
 
 PRIOR: Mapping[str, float] = json.loads(
     files("retrieval.decomposition").joinpath("prior.json").read_text(encoding="utf-8")

@@ -8,7 +8,7 @@ import structlog
 
 from retrieval.decomposition.budget import Budget, Limits
 from retrieval.decomposition.moves import SEARCHING, context_of, useful_moves
-from retrieval.decomposition.policy import Move, Policy
+from retrieval.decomposition.policy import Move, choose
 from retrieval.decomposition.state import Findings, NothingFoundError, State, Task
 from retrieval.decomposition.steps import Steps
 from retrieval.embedding import EmbedderUnavailableError
@@ -30,13 +30,11 @@ class Decomposition:
         self,
         steps: Steps,
         reasoner: Reasoner,
-        policy: Policy,
         monotonic: Callable[[], float],
         limits: Limits | None = None,
     ) -> None:
         self._steps = steps
         self._reasoner = reasoner
-        self._policy = policy
         self._monotonic = monotonic
         self._limits = limits or Limits()
 
@@ -57,7 +55,7 @@ class Decomposition:
                 raise
             state.stop("unavailable")
         except Exception:
-            log.exception("decomposition failed", request_id=task.request.request_id)
+            log.exception("decomposition failed")
             state.stop("error")
         if scored is None:
             scored = self._best_so_far(state, recorder)
@@ -80,7 +78,9 @@ class Decomposition:
 
     async def _carry_out(self, state: State, recorder: Recorder) -> list[Scored]:
         while True:
-            choice = self._policy.choose(state.context, self._legal_moves(state))
+            legal = self._legal_moves(state)
+            choice = choose(state.task.chooser, state.context, legal, state.so_far())
+            recorder.chose(choice.chosen)
             if choice.move == "stop":
                 return await self._steps.aggregate(state, recorder, choice)
             state.made.append(choice.move)

@@ -8,7 +8,6 @@ from retrieval.decomposition.budget import Limits
 from retrieval.decomposition.drilling import Drill
 from retrieval.decomposition.executor import Decomposition
 from retrieval.decomposition.exploring import Exploring
-from retrieval.decomposition.policy import Policy
 from retrieval.decomposition.ranking import Ranking
 from retrieval.decomposition.searching import Searching
 from retrieval.decomposition.steps import Steps
@@ -24,13 +23,12 @@ def open_decomposition(
     reasoner: Reasoner,
     sub_calls: SubCalls | None = None,
     *,
-    policy: Policy | None = None,
     monotonic: Callable[[], float] = time.monotonic,
     limits: Limits | None = None,
 ) -> Decomposition:
     """Return what takes requests apart, with a language model's help if there is one."""
     searching = Searching(search.finder)
-    ranking = Ranking(search.weights)
+    ranking = Ranking()
     asking = Asking(sub_calls, searching, ranking) if sub_calls else None
     steps = Steps(Exploring(searching, ranking, Drill(store)), ranking, asking)
-    return Decomposition(steps, reasoner, policy or Policy(), monotonic, limits)
+    return Decomposition(steps, reasoner, monotonic, limits)

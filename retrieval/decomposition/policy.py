@@ -2,11 +2,12 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Final, Literal
+from typing import Final, Literal, cast
 
 from pydantic import JsonValue
 
 from models.actions import DecompositionAction
+from retrieval.choosing import Chooser, Chosen
 
 Move = Literal[
     "search", "drill down", "take apart", "follow up", "ask", "keep recent", "keep relevant", "stop"
@@ -28,6 +29,10 @@ PRIOR: Final[Mapping[Move, float]] = {
 }
 """Nothing learned: whatever may help is done once, what others build on and what is cheap first."""
 
+SHARPNESS: Final = 20.0
+"""What a difference of 1 in the prior is worth as a logarithm of odds: to stop before anything that
+may help was done is then as unlikely as one in three thousand, until it was learned to pay."""
+
 
 @dataclass(frozen=True, slots=True)
 class Choice:
@@ -37,6 +42,8 @@ class Choice:
     context: Context
     legal: tuple[Move, ...]
     propensity: float = 1.0
+    chosen: Chosen | None = None
+    """How it was chosen, if there was a choice."""
 
     def params(self, action: DecompositionAction) -> dict[str, JsonValue]:
         """Return what a trajectory tells of an action, and of how it was chosen."""
@@ -48,17 +55,10 @@ class Choice:
         }
 
 
-class Policy:
-    """Takes the move of the highest weight; what it was taught is added to the prior."""
-
-    def __init__(self, learned: Mapping[str, float] | None = None) -> None:
-        self._learned = learned or {}
-
-    def choose(self, context: Context, legal: Sequence[Move]) -> Choice:
-        """Return the next move of those that are possible."""
-
-        def weight(move: Move) -> float:
-            return PRIOR[move] + self._learned.get(f"{move}/{context}", 0.0)
-
-        # max keeps the first of equals, and the order of the legal moves is fixed.
-        return Choice(max(legal, key=weight), context, tuple(legal))
+def choose(
+    chooser: Chooser, context: Context, legal: Sequence[Move], so_far: Mapping[str, float]
+) -> Choice:
+    """Return the next move of those that are possible, given what is known of the search so far."""
+    options: dict[str, float] = {move: SHARPNESS * PRIOR[move] for move in legal}
+    chosen = chooser.choose("move", options, {context: 1.0, **so_far})
+    return Choice(cast(Move, chosen.option), context, tuple(legal), chosen.propensity, chosen)

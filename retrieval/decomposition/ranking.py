@@ -11,7 +11,7 @@ from retrieval.decomposition.follow_ups import FollowUp, follow_ups
 from retrieval.decomposition.links import LINKS
 from retrieval.decomposition.state import Searched, State, Task
 from retrieval.fusion import Scored, Weighed, by_place, by_recipe, in_order, log_freshness
-from retrieval.ranking import Column, rank
+from retrieval.ranking import Column, first_and_ties, rank
 from storage import Hit
 
 FOLLOWED: Final = 4
@@ -25,10 +25,9 @@ _NAMES: Final = (*OWN, *(f"link: {name}" for name in LINKS))
 
 
 class Ranking:
-    """Ranks by the weights of the standard recipe, and by those of paths between memories."""
+    """Ranks by a tenant's weights of the standard recipe, and by those of paths."""
 
-    def __init__(self, weights: Mapping[str, float], of_paths: Mapping[str, float] = PRIOR) -> None:
-        self._weights = weights
+    def __init__(self, of_paths: Mapping[str, float] = PRIOR) -> None:
         self._of_paths = of_paths
 
     def ranked(self, state: State) -> list[Scored]:
@@ -59,7 +58,7 @@ class Ranking:
         first, *others = state.searches
         return candidates(
             first.asking,
-            self._odds(first),
+            _odds(first, state.task),
             next((one.asking for one in others if one.is_topic), None),
             [(one.follow_up, one.evidence) for one in others if one.follow_up],
             [one.evidence for one in others if not (one.is_topic or one.follow_up)],
@@ -70,33 +69,36 @@ class Ranking:
         first = state.searches[0]
         if not first.evidence.hits:
             return []
-        odds = self._odds(first)
+        odds = _odds(first, state.task)
         best = in_order(
             Scored(first.evidence.hits[place], float(odds[place]))
-            for place in np.argsort(-odds, kind="stable")[: 2 * FOLLOWED].tolist()
+            for place in first_and_ties(odds, 2 * FOLLOWED)
         )
         return follow_ups(state.task.request.query, best, FOLLOWED, LEAST_ODDS)
 
     def best_of(self, one: Searched, task: Task) -> list[Hit]:
         """Return the best of one search."""
-        return [scored.hit for scored in self._of(one, task)[:ASKED_ABOUT]]
+        return [scored.hit for scored in _of(one, task)[:ASKED_ABOUT]]
 
     def first_of(self, one: Searched, task: Task) -> list[str]:
         """Return the ids of as many of one search as are asked for."""
-        return [scored.hit.memory_id for scored in self._of(one, task)[: task.request.limit]]
-
-    def _odds(self, one: Searched) -> Column:
-        return rank(one.asking.rows, self._weights)
-
-    def _of(self, one: Searched, task: Task) -> list[Scored]:
-        return by_recipe(one.evidence, one.action.query, one.best, self._weights, task.at)
+        return [scored.hit.memory_id for scored in _of(one, task)[: task.request.limit]]
 
     def _of_any(self, searches: Sequence[Searched], task: Task) -> list[Scored]:
         """Return what searches found of which none was the first, each hit by its best place."""
         best: dict[str, Scored] = {}
         for one in searches:
-            for scored in self._of(one, task):
+            for scored in _of(one, task):
                 known = best.setdefault(scored.hit.memory_id, scored)
                 if scored.score > known.score:
                     best[scored.hit.memory_id] = scored
         return in_order(best.values())
+
+
+def _odds(one: Searched, task: Task) -> Column:
+    return rank(one.asking.rows, task.chooser.policy.weights)
+
+
+def _of(one: Searched, task: Task) -> list[Scored]:
+    weights = task.chooser.policy.weights
+    return by_recipe(one.evidence, one.action.query, one.best, weights, task.at)

@@ -52,12 +52,12 @@ class Searching:
                 found = await self._finder.find(
                     state.task.request.tenant_id, [_wanted(state.task, one) for one in chosen]
                 )
+                for step, evidence in zip(steps, found, strict=True):
+                    step.result_count = len(evidence.hits)
         searched = [
             Searched(**vars(one), evidence=evidence)
             for one, evidence in zip(chosen, found, strict=True)
         ]
-        for step, one in zip(steps, searched, strict=True):
-            step.result_count = len(one.evidence.hits)
         state.searches += searched
         return searched
 

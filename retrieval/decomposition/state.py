@@ -4,10 +4,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from functools import cached_property
+from typing import Final
 
 from models import InForce, SearchRequest
 from models.actions import Aggregation, Entities, SearchLayer
 from models.memories import Layer
+from retrieval.choosing import Chooser
 from retrieval.decomposition.budget import Budget
 from retrieval.decomposition.candidates import Asking
 from retrieval.decomposition.follow_ups import FollowUp
@@ -17,6 +19,10 @@ from retrieval.plan import Plan
 from retrieval.ranking import Evidence
 from retrieval.reasoning import Reasoned
 from storage import Asked
+
+MANY_SEARCHES: Final = 10
+MANY_FOUND: Final = 1_000
+"""From so many on, more make no difference to what is done next."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,6 +35,8 @@ class Task:
     at: datetime
     deadline: float
     """By the monotonic clock."""
+    chooser: Chooser
+    """Makes what choices there are."""
 
 
 @dataclass(frozen=True)
@@ -87,6 +95,13 @@ class State:
     def found(self) -> int:
         """How many memories were found so far, counted once for each search."""
         return sum(len(one.evidence.hits) for one in self.searches)
+
+    def so_far(self) -> dict[str, float]:
+        """Return what the next move may be chosen by besides the kind of question."""
+        return {
+            "searches": min(len(self.searches) / MANY_SEARCHES, 1.0),
+            "found": min(self.found / MANY_FOUND, 1.0),
+        }
 
     def several_layers(self) -> tuple[Layer, ...]:
         """Return the layers that the question sets side by side, none if it names only one."""

@@ -28,13 +28,14 @@ class ModelCache:
     def path(self, progress: Callable[[str], None]) -> Path:
         """Return a whole ONNX file, converting the weights if there is none."""
         try:
-            return self._sound_file() or self._convert(progress)
+            return self.sound_file() or self._convert(progress)
         except OSError as error:
             raise EmbedderError(
                 f"The converted model cannot be kept in {self.folder}: {error.strerror}."
             ) from error
 
-    def _sound_file(self) -> Path | None:
+    def sound_file(self) -> Path | None:
+        """Return the ONNX file if there is a whole one."""
         # The digest is in the name: one rename publishes both, no second file can disagree. A torn
         # file stays where it is, as removing it could hit the good one another process just put
         # in its place; the conversion, which always gives the same bytes, replaces it.

@@ -2,9 +2,11 @@
 
 from retrieval.ranking.evidence import Column, Evidence
 from retrieval.ranking.features import FEATURES, GROUPS, features
-from retrieval.ranking.ranker import PRIOR, first_and_ties, rank, without_groups
+from retrieval.ranking.highest import first_and_ties
+from retrieval.ranking.ranker import EQUAL, PRIOR, rank, without_groups
 
 __all__ = [
+    "EQUAL",
     "FEATURES",
     "GROUPS",
     "PRIOR",

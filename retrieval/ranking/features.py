@@ -5,9 +5,13 @@ a title 0 for whatever is about titles. A memory's own features count a second t
 because a turn of a conversation and a paragraph of a document want different mixtures.
 """
 
+from collections import defaultdict
+
 import numpy as np
 
-from retrieval.ranking.evidence import Column, Evidence, Places
+from retrieval.ranking.evidence import Column, Evidence
+from retrieval.ranking.highest import SCORE_DIGITS, first_and_ties
+from retrieval.ranking.named_time import named_time
 from storage import words
 
 OWN = ("cosine", "bm25", "coverage", "title", "length")
@@ -24,6 +28,9 @@ GROUPS: dict[str, tuple[str, ...]] = {
         *("second previous cosine", "second next cosine"),
     ),
     "dialogue": ("question", "after a question"),
+    "time": ("named time",),
+    "value": ("value",),
+    "questions": ("asked before",),
 }
 """The techniques the features belong to; each can be switched off by its name."""
 
@@ -34,10 +41,16 @@ FEATURES = (
     *GROUPS["session"],
     *GROUPS["neighbours"],
     *GROUPS["dialogue"],
+    *GROUPS["time"],
+    *GROUPS["value"],
+    *GROUPS["questions"],
 )
 
 MENTIONING = 5
 """So many of the best are read for titles of other memories."""
+
+SHARED = 5
+"""A title that more of the hits share is not hopped to."""
 
 
 def features(evidence: Evidence, query: str, best: int) -> Column:
@@ -47,8 +60,10 @@ def features(evidence: Evidence, query: str, best: int) -> Column:
     worded = _scaled(evidence.bm25)
     asked = set(words.asked(query).terms)
     titles = [hit.title.split() for hit in evidence.hits]
+    coverage = _coverage(evidence, evidence.counts)
     own = [
-        *(nearest, worded, _coverage(evidence, evidence.counts)),
+        # Where not even the best has more than a name of what was asked, words tell little.
+        *(nearest, worded * float(coverage.max(initial=0.0)), coverage),
         np.array([len(asked & {*title}) / len({*title}) if title else 0.0 for title in titles]),
         np.log1p(evidence.length),
     ]
@@ -60,6 +75,10 @@ def features(evidence: Evidence, query: str, best: int) -> Column:
     columns += [evidence.beside(cosine, side) for side in sides]
     columns += [evidence.beside(evidence.beside(cosine, side), side) for side in sides]
     columns += _dialogue(evidence)
+    columns.append(_of_named_time(evidence, query))
+    # How often it was used when it was looked at, whatever was asked.
+    columns.append(np.array([hit.value or 0.0 for hit in evidence.hits]))
+    columns.append(_asked_before(evidence, query))
     return np.stack(columns, axis=1)
 
 
@@ -99,24 +118,61 @@ def _dialogue(evidence: Evidence) -> list[Column]:
     return [evidence.inside * asks, evidence.beside(asks, evidence.previous)]
 
 
-def _mentioned(evidence: Evidence, scores: Column) -> Column:
-    """Return 1/rank of the best memory that names this one's title: a hop without a search."""
+def _of_named_time(evidence: Evidence, query: str) -> Column:
+    """Return 1 for what came to be in a month that the query names."""
+    named = named_time(query)
+    if not named:
+        return np.zeros(len(evidence.hits))
+    return np.array([float(named.has(hit.created_at)) for hit in evidence.hits])
+
+
+def _asked_before(evidence: Evidence, query: str) -> Column:
+    """Return how much more often than usual each was used when something like it was asked.
+
+    Of what a memory was looked at for, the question that is most like the query counts, as much as
+    it is like it; of those that are as much like it, the newest.
+    """
+    asked, usual = {*words.gist(query).split()}, evidence.found.mean_rate
     found = np.zeros(len(evidence.hits))
-    titled = [
-        (n, f" {hit.title} ")
-        for n, hit in enumerate(evidence.hits)
-        if hit.session_id is None and len(hit.title) > 2
-    ]
-    for rank, best in enumerate(_best(scores, MENTIONING) if titled else (), start=1):
-        text = f" {' '.join(words.terms(evidence.hits[best].content))} "
-        for n, title in titled:
-            if n != best and not found[n] and title in text:
-                found[n] = 1 / rank
+    if not asked or usual is None:
+        return found
+    for place, hit in enumerate(evidence.hits):
+        closest = 0.0
+        for question, exposure, use in hit.questions:
+            before = {*question.split()}
+            likeness = len(asked & before) / len(asked | before)
+            if likeness and likeness >= closest:
+                closest = likeness
+                found[place] = likeness * (use - exposure * usual) / (exposure + 1)
     return found
 
 
-def _best(scores: Column, count: int) -> Places:
-    return np.argsort(-scores, kind="stable")[:count]
+def _mentioned(evidence: Evidence, scores: Column) -> Column:
+    """Return 1/rank of the best memory that names this one's title: a hop without a search.
+
+    A title that many share is that of a speaker or of a kind, and says nothing about any of them.
+    """
+    hits, found = evidence.hits, np.zeros(len(evidence.hits))
+    places: defaultdict[str, list[int]] = defaultdict(list)
+    for place, hit in enumerate(hits):
+        if hit.session_id is None and len(hit.title) > 2:
+            places[hit.title].append(place)
+    titled = {title: own for title, own in places.items() if len(own) <= SHARED}
+    for rank, best in enumerate(_best(evidence, scores, MENTIONING) if titled else (), start=1):
+        text = f" {' '.join(words.terms(hits[best].content))} "
+        for title, own in titled.items():
+            if title != hits[best].title and not found[own[0]] and f" {title} " in text:
+                found[own] = 1 / rank
+    return found
+
+
+def _best(evidence: Evidence, scores: Column, count: int) -> list[int]:
+    """Return the places of the highest scores; ties as everywhere: the newest, then by id."""
+    rounded, hits = scores.round(SCORE_DIGITS), evidence.hits
+    places = first_and_ties(rounded, count)
+    places.sort(key=lambda place: hits[place].memory_id)
+    places.sort(key=lambda place: (rounded[place], hits[place].created_at), reverse=True)
+    return places[:count]
 
 
 def _worst_of_best(values: Column, count: int) -> float:

@@ -8,14 +8,19 @@ import numpy as np
 
 from retrieval.ranking.evidence import Column
 from retrieval.ranking.features import FEATURES, GROUPS
+from retrieval.ranking.highest import SCORE_DIGITS
 
 PRIOR: Mapping[str, float] = json.loads(
     files("retrieval.ranking").joinpath("prior.json").read_text(encoding="utf-8")
 )
 """The weights every tenant starts from, fitted by ``python -m bench.prior``."""
 
-SCORE_DIGITS = 9
-"""Scores are compared to this many digits: beyond, only the order of additions shows."""
+EQUAL: Mapping[str, float] = {
+    **dict.fromkeys(FEATURES, 0.0),
+    **dict.fromkeys(("cosine", "bm25"), 2.0),
+}
+"""What one begins with who has learned nothing: meaning and words count the same, and it is not
+known yet what else tells anything."""
 
 
 def rank(rows: Column, weights: Mapping[str, float]) -> Column:
@@ -23,14 +28,6 @@ def rank(rows: Column, weights: Mapping[str, float]) -> Column:
     vector = np.array([weights.get(name, 0.0) for name in FEATURES])
     scores: Column = (rows @ vector).round(SCORE_DIGITS)
     return scores
-
-
-def first_and_ties(scores: Column, count: int) -> list[int]:
-    """Return the places of so many of the highest scores, and of all that tie with the last."""
-    if count >= len(scores):
-        return list(range(len(scores)))
-    found: list[int] = np.flatnonzero(scores >= np.partition(scores, -count)[-count]).tolist()
-    return found
 
 
 def without_groups(groups: Iterable[str]) -> Mapping[str, float]:

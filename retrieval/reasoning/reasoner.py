@@ -76,9 +76,9 @@ class Reasoner:
             reasoned = await self._by_model(self._model, query, rules, left_s)
         except LanguageModelError as error:
             DEGRADATIONS.labels(part="reasoning").inc()
-            log.warning(
-                "reasoning failed, searching without it", tenant=tenant_id, reason=repr(error)
-            )
+            log.warning("reasoning failed, searching without it", reason=error.outcome)
+            # What an endpoint answers may repeat what it was asked.
+            log.debug("what the language model says", reason=str(error))
             trace = (*rules.trace, f"no help from the model: {type(error).__name__}")
             tokens = getattr(error, "tokens", 0)
             return dataclasses.replace(rules, trace=trace, tokens=tokens, is_degraded=True)

@@ -1,6 +1,6 @@
 """Memories in PostgreSQL with pgvector, every tenant behind row-level security."""
 
-from storage.postgres.migrate import applied_version, migrate
+from storage.postgres.migrate import migrate
 from storage.postgres.store import PostgresStore
 
-__all__ = ["PostgresStore", "applied_version", "migrate"]
+__all__ = ["PostgresStore", "migrate"]

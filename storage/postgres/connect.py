@@ -6,9 +6,8 @@ from typing import Any
 import asyncpg
 from pgvector.asyncpg import register_vector
 
-from storage.postgres.migrate import applied_version
+from storage.postgres.migrate import missing_migrations
 from storage.protocol import StoreError, StoreUnavailableError
-from storage.statements import migrations
 
 # Restarts, fail-overs, full connection slots and deadlocks pass; the same call may then work.
 PASSING = (
@@ -21,6 +20,8 @@ PASSING = (
     asyncpg.OperatorInterventionError,
     asyncpg.InsufficientResourcesError,
     asyncpg.TransactionRollbackError,
+    # A server that was one of several and has just been told to follow another.
+    asyncpg.ReadOnlySQLTransactionError,
     # What a worker hears that was stopped in the middle, and goes on.
     asyncpg.IdleInTransactionSessionTimeoutError,
 )
@@ -97,9 +98,9 @@ async def _check_schema(url: str) -> None:
     except PASSING as error:
         raise unreachable(error) from error
     try:
-        have = await applied_version(connection)
+        missing = await missing_migrations(connection)
     finally:
         await connection.close()
-    want = migrations("storage.postgres")[-1][0]
-    if have < want:
-        raise StoreError(f"the database has schema {have}, not {want}: run `memstream migrate`")
+    if missing:
+        more = f" and {len(missing) - 1} more" if len(missing) > 1 else ""
+        raise StoreError(f"the database lacks {missing[0]}{more}: run `memstream migrate`")

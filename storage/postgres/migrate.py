@@ -40,14 +40,25 @@ async def migrate(url: str) -> list[str]:
         await connection.close()
 
 
+async def missing_migrations(connection: Any) -> list[str]:
+    """Return the names of those that the database lacks."""
+    applied = await _applied(connection)
+    return [name for version, name, _ in migrations("storage.postgres") if version not in applied]
+
+
 async def applied_version(connection: Any) -> int:
-    """Return the newest migration the database has, 0 if none."""
+    """Return the migration up to which the database has all that are known; 0 if none."""
+    applied = await _applied(connection)
+    known = [version for version, _, _ in migrations("storage.postgres")]
+    missing = [version for version in known if version not in applied]
+    return missing[0] - 1 if missing else max(applied)
+
+
+async def _applied(connection: Any) -> set[int]:
     if await connection.fetchval("SELECT to_regclass('memstream.migrations') IS NULL"):
-        return 0
-    version: int = await connection.fetchval(
-        "SELECT coalesce(max(version), 0) FROM memstream.migrations"
-    )
-    return version
+        return set()
+    rows = await connection.fetch("SELECT version FROM memstream.migrations")
+    return {row["version"] for row in rows}
 
 
 async def _apply_missing(connection: Any) -> list[str]:

@@ -101,6 +101,14 @@ tenant_id = $1
 -- name: similarity
 round(least(greatest(1 - (embedding <=> $8), -1), 1) * 1e6) / 1e6
 
+-- name: mean_rate
+-- How often the tenant's memories are used when they are looked at.
+(SELECT policies.exposed_use / policies.exposure FROM policies
+            WHERE tenant_id = $1 AND policies.exposure > 0)
+
+-- name: value
+round((exposed_use + 3 * {mean_rate}) / (exposure + 3) * 1e6) / 1e6
+
 -- name: exactly_nearest_first
 score DESC, created_at DESC, memory_id COLLATE "C"
 
@@ -112,7 +120,8 @@ score DESC, created_at DESC, memory_id COLLATE "C"
 
 -- name: corpus
 corpus AS MATERIALIZED (
-    SELECT memories, greatest(length::double precision / greatest(memories, 1), 1e-9) AS mean_length
+    SELECT memories, greatest(length::double precision / greatest(memories, 1), 1e-9) AS mean_length,
+        {mean_rate} AS mean_rate
     FROM corpora
     WHERE tenant_id = $1
 )
@@ -213,7 +222,8 @@ memory AS MATERIALIZED (
             number, memory_id, layer, scope, kind, content, source_path, created_at, metadata,
             importance, {remaining_confidence} AS confidence, last_referenced_at,
             CASE WHEN embedding_model = $9 THEN {similarity} END AS similarity,
-            length, title, session_id, CASE WHEN embedding_model = $9 THEN embedding END AS vector
+            length, title, session_id, CASE WHEN embedding_model = $9 THEN embedding END AS vector,
+            {value} AS value, questions
         FROM :partition
         WHERE tenant_id = $1 AND number = pool.number
         OFFSET 0
@@ -227,7 +237,7 @@ SELECT
     CASE WHEN memory.vector IS NOT NULL AND earlier.vector IS NOT NULL
         THEN round(least(greatest(1 - (memory.vector <=> earlier.vector), -1), 1) * 1e6) / 1e6
     END AS likeness,
-    counts, corpus.memories, mean_length, frequencies
+    memory.value, memory.questions, counts, corpus.memories, mean_length, mean_rate, frequencies
 FROM memory
 LEFT JOIN neighbours ON neighbours.later = memory.number
 LEFT JOIN memory AS earlier ON earlier.number = neighbours.earlier
@@ -273,7 +283,8 @@ matched AS MATERIALIZED (
 SELECT
     memory_id, layer, scope, kind, content, source_path, created_at, metadata, importance,
     {remaining_confidence} AS confidence, last_referenced_at,
-    CASE WHEN embedding_model = $9 THEN {similarity} END AS similarity
+    CASE WHEN embedding_model = $9 THEN {similarity} END AS similarity, {value} AS value,
+    questions
 FROM memories
 WHERE {visible}
     AND memory_id = ANY ($10::text[])
@@ -298,14 +309,6 @@ UPDATE memories SET
     reference_count = reference_count + 1,
     last_referenced_at = greatest(last_referenced_at, $3)
 WHERE tenant_id = $1 AND memory_id = ANY ($2::text[])
-
--- name: use
--- Without a join there is nothing that old statistics could make slow.
-UPDATE memories SET
-    use_count = use_count + ($3::jsonb -> memory_id ->> 0)::bigint,
-    last_used_at = greatest(last_used_at, ($3::jsonb -> memory_id ->> 1)::timestamptz)
-WHERE tenant_id = $1 AND memory_id = ANY ($2::text[])
-RETURNING memory_id
 
 -- name: counts
 SELECT memory_id, reference_count, last_referenced_at, use_count, last_used_at

@@ -45,15 +45,16 @@ def found_rows(rows: Sequence[Any], terms: int) -> Found:
     nothing = [0] * terms
 
     def hit(row: Any) -> Hit:
-        *fields, previous, likeness, counts, _, _, _ = row
+        *fields, previous, likeness, value, questions, counts, _, _, _, _ = row
         spread = _spread(counts, 20, terms) if counts else nothing
-        return Hit._make((*fields, spread, previous, likeness))
+        return Hit._make((*fields, spread, previous, likeness, value, questions or ()))
 
     return Found(
         hits=[hit(row) for row in rows],
         frequencies=_spread(first["frequencies"] or (), 32, terms),
         memories=first["memories"],
         mean_length=first["mean_length"],
+        mean_rate=first["mean_rate"],
     )
 
 

@@ -14,7 +14,9 @@ from storage.overrides import read_overrides, split_changes
 from storage.postgres.connect import PASSING, open_pool, unreachable
 from storage.postgres.find import filter_parameters, find
 from storage.postgres.joins import PostgresJoins
-from storage.postgres.write import apply_to_tenant, unseen, use_of_tenant
+from storage.postgres.policies import PostgresPolicies
+from storage.postgres.turns import Name, in_turns, names
+from storage.postgres.write import apply_to_tenant, count_uses, unseen
 from storage.protocol import MAX_RELATED, Change, Embedding, Filter, Found, Hit, Related, Sought
 from storage.statements import statements
 
@@ -39,6 +41,7 @@ class PostgresStore:
         self._large: set[str] = set()
         self._partitions: dict[str, int] = {}
         self.joins = PostgresJoins(self._transaction)
+        self.policies = PostgresPolicies(self._transaction)
 
     @classmethod
     async def open(
@@ -80,7 +83,11 @@ class PostgresStore:
         vector, model = (embedding.vector, embedding.model) if embedding else (None, None)
         parameters = (*filter_parameters(tenant_id, among), vector, model, list(memory_ids))
         async with self._tenant(tenant_id) as connection:
-            return list(starmap(Hit, await connection.fetch(_SQL["get"], *parameters)))
+            rows = await connection.fetch(_SQL["get"], *parameters)
+        return [
+            Hit(*fields)._replace(value=value, questions=questions or ())
+            for *fields, value, questions in rows
+        ]
 
     async def related(
         self, tenant_id: str, parent: str, child: str, among: Filter
@@ -101,13 +108,15 @@ class PostgresStore:
 
     async def use(self, uses: Sequence[Use]) -> int:
         """Count uses in one transaction, each event once; return how many ids are not there."""
-        by_tenant = sorted(uses, key=lambda use: use.usage.tenant_id)
-        missing = 0
         async with self._transaction() as connection:
-            for tenant_id, group in groupby(by_tenant, lambda use: use.usage.tenant_id):
-                await connection.execute(_SQL["enter_tenant"], tenant_id)
-                missing += await use_of_tenant(connection, tenant_id, list(group))
-        return missing
+            return await count_uses(connection, uses)
+
+    async def unknown(self, named: Sequence[Name]) -> int:
+        """Return how many of the memories named their tenants do not have."""
+        async with self._transaction() as connection:
+            rows = await in_turns(connection, "known_memories", sorted(set(named)))
+        known = set(names(rows))
+        return sum(name not in known for name in named)
 
     async def counts(self, tenant_id: str, memory_ids: Sequence[str]) -> dict[str, Counts]:
         """Return how often those of the memories that the tenant has were returned and used."""

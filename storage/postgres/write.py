@@ -1,11 +1,16 @@
-"""Writes changes and uses into one tenant's tables, each event once."""
+"""Writes changes and uses into tenants' tables, each event once."""
 
+import json
 from collections.abc import Mapping, Sequence
 from datetime import datetime
+from itertools import groupby
+from operator import itemgetter
 from typing import Any
 
 from storage.counts import Use, tally
+from storage.joins import first_of_each
 from storage.postgres.rows import memory_row, posting_columns
+from storage.postgres.turns import Name, in_turns, names, new_events
 from storage.protocol import Change, last_of_each_memory
 from storage.statements import statements
 
@@ -45,16 +50,17 @@ async def apply_to_tenant(connection: Any, tenant_id: str, changes: Sequence[Cha
     return memories
 
 
-async def use_of_tenant(connection: Any, tenant_id: str, uses: Sequence[Use]) -> int:
-    """Count uses and return how many of the memories named the tenant does not have."""
-    first = {use.usage.event_id: use for use in reversed(uses)}
-    seen_at = {event_id: use.received_at for event_id, use in first.items()}
-    new = await unseen(connection, tenant_id, "uses", seen_at)
-    used = tally(first[event_id] for event_id in new)
-    rows = await connection.fetch(
-        *(_SQL["use"], tenant_id, list(used)),
-        {memory_id: (events, at.isoformat()) for memory_id, (events, at) in used.items()},
-    )
-    for row in rows:
-        del used[row["memory_id"]]
-    return sum(events for events, _ in used.values())
+async def count_uses(connection: Any, uses: Sequence[Use]) -> int:
+    """Count uses of many tenants; return how many of the memories named these do not have."""
+    first = first_of_each(uses, lambda use: (use.usage.tenant_id, use.usage.event_id))
+    seen_at = {name: use.received_at for name, use in first.items()}
+    used: dict[Name, int] = {}
+    tallies = []
+    for tenant_id, new in groupby(await new_events(connection, "uses", seen_at), itemgetter(0)):
+        counted = tally(first[name] for name in new)
+        used |= {(tenant_id, memory_id): events for memory_id, (events, _) in counted.items()}
+        if counted:
+            tallies.append(json.dumps(counted, default=datetime.isoformat))
+    for name in names(await in_turns(connection, "count_uses", sorted(used), tallies)):
+        del used[name]
+    return sum(used.values())

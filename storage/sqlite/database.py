@@ -10,6 +10,9 @@ from storage.statements import migrations
 BUSY_TIMEOUT_S = 10.0
 """How long a writer waits for another process's; a batch takes milliseconds, a big one a second."""
 
+WRITTEN_LATER = {12, 13}
+"""Files that say they are at 14 do not have these yet."""
+
 
 def connect(path: Path) -> sqlite3.Connection:
     """Open a file, creating it or bringing its schema up to date where needed."""
@@ -48,14 +51,21 @@ def reading(database: sqlite3.Connection) -> Iterator[None]:
 
 
 def _migrate(database: sqlite3.Connection) -> None:
-    # The write lock is held from reading the version on: processes migrate one by one.
+    # The write lock is held from reading the ledger on: processes migrate one by one.
     with writing(database):
-        have = database.execute("PRAGMA user_version").fetchone()[0]
+        database.execute("CREATE TABLE IF NOT EXISTS migrations (version INTEGER PRIMARY KEY)")
+        applied = {version for (version,) in database.execute("SELECT version FROM migrations")}
+        # Files of earlier versions say only how far they are.
+        until = 0 if applied else database.execute("PRAGMA user_version").fetchone()[0]
         for version, _, sql in migrations("storage.sqlite"):
-            if version > have:
+            if version in applied:
+                continue
+            if version > until or version in WRITTEN_LATER:
                 for statement in _split(sql):
                     database.execute(statement)
-                database.execute(f"PRAGMA user_version = {version}")
+            database.execute("INSERT INTO migrations VALUES (?)", (version,))
+            # For earlier versions, which would begin anew.
+            database.execute(f"PRAGMA user_version = {max(version, until)}")
 
 
 def _split(script: str) -> Iterator[str]:

@@ -6,7 +6,7 @@ from datetime import datetime
 from typing import Any
 
 from storage import words
-from storage.protocol import Change, Filter, Hit, place_in_session
+from storage.protocol import PRIOR_EXPOSURES, Change, Filter, Hit, place_in_session
 from storage.sqlite.containment import contains
 from storage.sqlite.entities import named
 from storage.sqlite.rows import Row, as_moment, as_text, fits, remaining_confidence
@@ -28,14 +28,17 @@ def memory_row(change: Change, number: int) -> tuple[Any, ...]:
     )
 
 
-def plain_hit(row: Sequence[Any], at: datetime, similarity: float | None) -> Hit:
+def plain_hit(
+    row: Sequence[Any], at: datetime, mean_rate: float | None, similarity: float | None
+) -> Hit:
     """Return a memory that was asked for by its id."""
-    return found_hit(row[:15], at, similarity, 0, None, (), None, None)
+    return found_hit(row[:18], at, mean_rate, similarity, 0, None, (), None, None)
 
 
 def found_hit(
     row: Sequence[Any],
     at: datetime,
+    mean_rate: float | None,
     similarity: float | None,
     length: int,
     session_id: str | None,
@@ -45,7 +48,7 @@ def found_hit(
 ) -> Hit:
     """Return a memory that was found."""
     memory_id, layer, scope, kind, content, source_path, created_at, metadata = row[1:9]
-    importance, confidence, decay_rate, confirmed_at, referenced_at, title = row[9:]
+    importance, confidence, decay_rate, confirmed_at, referenced_at, title = row[9:15]
     return Hit(
         memory_id=memory_id,
         layer=layer,
@@ -65,14 +68,22 @@ def found_hit(
         counts=counts,
         previous=previous,
         likeness=likeness,
+        value=None if mean_rate is None else _value(row[15], row[16], mean_rate),
+        questions=json.loads(row[17]) if row[17] else (),
     )
+
+
+def _value(exposure: float, exposed_use: float, mean_rate: float) -> float:
+    """Return how often a memory is used when it is looked at, rounded as PostgreSQL does it."""
+    rate = (exposed_use + PRIOR_EXPOSURES * mean_rate) / (exposure + PRIOR_EXPOSURES)
+    return round(rate * 1e6) / 1e6
 
 
 def row_fits(row: Sequence[Any], among: Filter) -> bool:
     """Tell whether a filter lets a memory through."""
     row_id, memory_id, layer, scope, kind, _, _, created_at, metadata = row[:9]
     confidence, decay_rate, confirmed_at = row[10:13]
-    entities = row[15]
+    entities = row[18]
     plain = Row(
         *(row_id, memory_id, layer, scope, kind, confidence, decay_rate, created_at),
         *(confirmed_at, None, 0, 0, ""),

@@ -6,7 +6,6 @@ from datetime import datetime
 from itertools import groupby
 from typing import Any, TypeVar
 
-from models.trajectories import Course
 from storage.joins import (
     DECISIONS,
     PATIENCE,
@@ -53,24 +52,40 @@ class SqliteJoins:
         """Settle what was due at a moment until which all events are known to have been read."""
         return await self._write(judge, at, lambda batch: batch.settle(until, most))
 
-    async def relay(self, publish: Publish, most: int) -> int:
+    async def forget_seen(self, before: datetime, most: int) -> int:
+        """Forget which events were seen before a moment; return how many there were."""
+
+        def forget() -> int:
+            with writing(self._database()):
+                forgotten = self._database().execute(_SQL["forget_inbox"], (as_text(before), most))
+            return forgotten.rowcount
+
+        forgotten: int = await self._run(forget)
+        return forgotten
+
+    async def relay(self, publish: Publish, most: int, at: datetime) -> int:
         """Publish the oldest messages of the outbox and drop them; return how many there were."""
         rows = await self._run(lambda: self._execute("to_publish", (most,)))
         if rows:
-            await publish(
+            refused = await publish(
                 [
                     Message(topic, key, value, headers_of(headers))
                     for _, topic, key, value, headers in rows
                 ]
             )
-            await self._run(lambda: self._drop([row[:1] for row in rows]))
+            kept = [rows[place][0] for place in refused]
+            await self._run(lambda: self._drop([row[0] for row in rows], kept, as_text(at)))
         return len(rows)
+
+    async def release(self, until: datetime) -> int:
+        """Let what was refused until then be tried again; return how many that are."""
+        return len(await self._run(lambda: self._execute("release", (as_text(until),))))
 
     async def join_health(self) -> JoinHealth:
         """Return how the join is doing."""
         rows = await self._run(lambda: self._execute("health"))
-        searches, parked, outbox, oldest_at = rows[0]
-        return JoinHealth(searches, parked, outbox, as_moment(oldest_at))
+        searches, parked, outbox, oldest_at, refused = rows[0]
+        return JoinHealth(searches, parked, outbox, as_moment(oldest_at), refused)
 
     async def _write(self, judge: Judge, at: datetime, work: Callable[["_Batch"], None]) -> Joined:
         def write() -> Joined:
@@ -85,9 +100,11 @@ class SqliteJoins:
     def _execute(self, statement: str, parameters: Sequence[Any] = ()) -> list[Any]:
         return self._database().execute(_SQL[statement], parameters).fetchall()
 
-    def _drop(self, ids: Sequence[Any]) -> None:
+    def _drop(self, ids: Sequence[int], kept: Sequence[int], at: str) -> None:
         with writing(self._database()):
-            self._database().executemany(_SQL["published"], ids)
+            self._database().executemany(_SQL["refuse"], [(at, one) for one in kept])
+            gone = [(one,) for one in ids if one not in kept]
+            self._database().executemany(_SQL["published"], gone)
 
 
 class _Batch:
@@ -155,19 +172,19 @@ class _Batch:
     def _row(self, one: Decided) -> tuple[Any, ...]:
         search = one.decision
         moments = (
-            *(search.started_at, search.completed_at, one.deadline_at, one.correct_until),
+            *(search.moment, search.completed_at, one.deadline_at, one.correct_until),
             one.forget_at(self._at, self._judge.window),
         )
         return (
             *(search.tenant_id, search.request_id, as_text(self._at), search.session_id),
             *(search.query, search.tokens_used, search.succeeded, *map(as_text, moments)),
-            search.model_dump_json(include=set(Course.model_fields)),
+            one.course(),
         )
 
     def _previous(self, new: Iterable[Decided]) -> Iterable[str]:
         for one in new:
             search = one.decision
-            before = (as_text(search.started_at), search.request_id)
+            before = (as_text(search.moment), search.request_id)
             for row in self._run("previous", search.tenant_id, search.session_id, *before):
                 yield row[0]
 
@@ -193,7 +210,7 @@ class _Batch:
             self._put_out(tenant_id, self._judge.publication(tenant_id, standing, verdict, course))
         for one in ruling.late:
             self._keep(tenant_id, one, "late")
-        note(self.joined, ruling, self._at)
+        note(self.joined, tenant_id, ruling, self._judge, self._at)
 
     def _abandon(self, tenant_id: str, wide: Iterable[Heard]) -> Iterable[str]:
         """Note that sessions were abandoned, and return the searches that were open then."""
@@ -207,6 +224,9 @@ class _Batch:
 
     def _park(self, tenant_id: str, heard: Iterable[Heard]) -> None:
         for one in heard:
+            if self._run("was_decided", tenant_id, one.request_id):
+                self._keep(tenant_id, one, "late")  # It is forgotten since.
+                continue
             self._run("wait_for", tenant_id, one.request_id, as_text(self._at))
             named = (tenant_id, one.request_id, one.kind, one.signal.event_id)
             told = (one.signal.model_dump_json(), as_text(one.received_at), origin_text(one.origin))

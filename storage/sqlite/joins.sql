@@ -6,15 +6,24 @@ ON CONFLICT DO NOTHING
 -- name: forget_seen
 DELETE FROM inbox WHERE tenant_id = ? AND consumer = ? AND event_id = ?
 
+-- name: forget_inbox
+DELETE FROM inbox
+WHERE (tenant_id, consumer, event_id) IN (
+    SELECT tenant_id, consumer, event_id FROM inbox
+    WHERE consumer <> 'items' AND max(noted_at, seen_at) < ?
+    ORDER BY max(noted_at, seen_at)
+    LIMIT ?
+)
+
 -- name: open
 INSERT INTO open_trajectories (
-    tenant_id, request_id, noted_at, session_id, query, tokens_used, succeeded, started_at,
+    tenant_id, request_id, noted_at, session_id, query, tokens_used, succeeded, asked_at,
     completed_at, deadline_at, correct_until, forget_at, course
 )
 VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
 ON CONFLICT (tenant_id, request_id) DO UPDATE SET
     session_id = excluded.session_id, query = excluded.query, tokens_used = excluded.tokens_used,
-    succeeded = excluded.succeeded, started_at = excluded.started_at,
+    succeeded = excluded.succeeded, asked_at = excluded.asked_at,
     completed_at = excluded.completed_at, deadline_at = excluded.deadline_at,
     correct_until = excluded.correct_until, forget_at = excluded.forget_at,
     course = excluded.course
@@ -24,8 +33,8 @@ WHERE open_trajectories.course IS NULL
 SELECT request_id
 FROM open_trajectories
 WHERE tenant_id = ? AND session_id = ? AND course IS NOT NULL
-    AND (started_at, request_id) < (?, ?)
-ORDER BY started_at DESC, request_id DESC
+    AND (asked_at, request_id) < (?, ?)
+ORDER BY asked_at DESC, request_id DESC
 LIMIT 1
 
 -- name: standing
@@ -37,9 +46,9 @@ SELECT
         FROM open_trajectories AS later
         WHERE later.tenant_id = search.tenant_id AND later.session_id = search.session_id
             AND later.course IS NOT NULL
-            AND (later.started_at, later.request_id) > (search.started_at, search.request_id)
-            AND later.started_at <= search.deadline_at
-        ORDER BY later.started_at, later.request_id
+            AND (later.asked_at, later.request_id) > (search.asked_at, search.request_id)
+            AND later.asked_at <= search.deadline_at
+        ORDER BY later.asked_at, later.request_id
         LIMIT 1
     ) AS next_query,
     EXISTS (
@@ -47,7 +56,7 @@ SELECT
         FROM abandonments
         WHERE abandonments.tenant_id = search.tenant_id
             AND abandonments.session_id = search.session_id
-            AND occurred_at BETWEEN search.started_at AND search.deadline_at
+            AND occurred_at BETWEEN search.asked_at AND search.deadline_at
             AND received_at <= search.correct_until
     ) AS abandoned
 FROM open_trajectories AS search
@@ -59,6 +68,9 @@ WHERE tenant_id = ? AND request_id = ?
 
 -- name: course
 SELECT course FROM open_trajectories WHERE tenant_id = ? AND request_id = ?
+
+-- name: was_decided
+SELECT 1 FROM inbox WHERE tenant_id = ? AND consumer = 'join.decision' AND event_id = ?
 
 -- name: wait_for
 INSERT INTO open_trajectories (tenant_id, request_id, noted_at)
@@ -86,7 +98,7 @@ ON CONFLICT DO NOTHING
 SELECT request_id
 FROM open_trajectories
 WHERE tenant_id = ?1 AND session_id = ?2 AND course IS NOT NULL
-    AND started_at <= ?3 AND deadline_at >= ?3 AND correct_until >= ?4
+    AND asked_at <= ?3 AND deadline_at >= ?3 AND correct_until >= ?4
 
 -- name: put_out
 INSERT INTO outbox (tenant_id, topic, key, value, headers, written_at)
@@ -120,14 +132,21 @@ WHERE rowid IN (
 )
 
 -- name: to_publish
-SELECT id, topic, key, value, headers FROM outbox ORDER BY id LIMIT ?
+SELECT id, topic, key, value, headers FROM outbox WHERE refused_at IS NULL ORDER BY id LIMIT ?
 
 -- name: published
 DELETE FROM outbox WHERE id = ?
+
+-- name: refuse
+UPDATE outbox SET refused_at = ? WHERE id = ?
+
+-- name: release
+UPDATE outbox SET refused_at = NULL WHERE refused_at <= ? RETURNING id
 
 -- name: health
 SELECT
     (SELECT count(*) FROM open_trajectories WHERE NOT settled AND course IS NOT NULL),
     (SELECT count(*) FROM parked_signals),
-    (SELECT count(*) FROM outbox),
-    (SELECT min(written_at) FROM outbox)
+    (SELECT count(*) FROM outbox WHERE refused_at IS NULL),
+    (SELECT min(written_at) FROM outbox WHERE refused_at IS NULL),
+    (SELECT count(*) FROM outbox WHERE refused_at IS NOT NULL)

@@ -31,8 +31,8 @@ RETURNING id
 UPDATE memories SET
     change = ?, deleted = 1, content = '', session_id = NULL, entities = '{}', source_path = NULL,
     metadata = '{}', embedding_model = NULL, embedding = NULL, reference_count = 0,
-    last_referenced_at = NULL, use_count = 0, last_used_at = NULL, title = '', folded = '',
-    flat = ''
+    last_referenced_at = NULL, use_count = 0, last_used_at = NULL, exposure = 0, exposed_use = 0,
+    questions = NULL, title = '', folded = '', flat = ''
 WHERE tenant_id = ? AND memory_id = ?
 RETURNING id
 
@@ -46,7 +46,8 @@ ORDER BY change
 
 -- name: hit_columns
 memories.id, memory_id, layer, scope, kind, content, source_path, created_at, metadata, importance,
-    confidence, decay_rate, last_confirmed_at, last_referenced_at, title
+    confidence, decay_rate, last_confirmed_at, last_referenced_at, title,
+    exposure, exposed_use, questions
 
 -- name: memories_by_row
 -- A cross join is carried out as it is written: row by row, and not through all of the tenant's.
@@ -58,6 +59,9 @@ WHERE memories.id = chosen.value AND tenant_id = ?1 AND NOT deleted
 SELECT {hit_columns}, entities
 FROM memories
 WHERE tenant_id = ? AND memory_id IN (SELECT value FROM json_each(?)) AND NOT deleted
+
+-- name: mean_rate
+SELECT exposed_use / exposure FROM policies WHERE tenant_id = ? AND exposure > 0
 
 -- name: metadata
 SELECT id, metadata FROM memories WHERE tenant_id = ? AND NOT deleted

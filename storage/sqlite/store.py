@@ -32,6 +32,7 @@ from storage.sqlite.full_text import Matches, Words
 from storage.sqlite.hits import found_hit, memory_row, plain_hit, row_fits
 from storage.sqlite.index import TenantIndex
 from storage.sqlite.joins import SqliteJoins
+from storage.sqlite.policies import SqlitePolicies
 from storage.sqlite.pool import Pool
 from storage.sqlite.rows import Row, as_moment, as_text
 from storage.statements import statements
@@ -50,6 +51,7 @@ class SqliteStore:
         self._indexes: dict[tuple[str, str | None], TenantIndex] = {}
         self._full_text = full_text
         self.joins = SqliteJoins(self._run, lambda: self._database)
+        self.policies = SqlitePolicies(self._run, lambda: self._database)
 
     @classmethod
     async def open(cls, path: Path, *, full_text: bool = True) -> "SqliteStore":
@@ -95,6 +97,10 @@ class SqliteStore:
     async def use(self, uses: Sequence[Use]) -> int:
         """Count uses in one transaction, each event once; return how many ids are not there."""
         return await self._run(lambda: self._use(uses))
+
+    async def unknown(self, named: Sequence[tuple[str, str]]) -> int:
+        """Return how many of the memories named their tenants do not have."""
+        return await self._run(lambda: self._unknown(named))
 
     async def counts(self, tenant_id: str, memory_ids: Sequence[str]) -> dict[str, Counts]:
         """Return how often those of the memories that the tenant has were returned and used."""
@@ -170,13 +176,20 @@ class SqliteStore:
             )
             pool = Pool(index, dict.fromkeys([*worded, *near]))
             pool.look_around([*worded[: sought.around], *near[: sought.around]], visible)
-            hits = self._hits(tenant_id, pool, sought, matches, among)
+            mean_rate = self._mean_rate(tenant_id)
+            hits = self._hits(tenant_id, pool, sought, matches, among, mean_rate)
         if not hits:
             return Found()
-        return Found(hits, matches.frequencies, len(index.rows), index.mean_length)
+        return Found(hits, matches.frequencies, len(index.rows), index.mean_length, mean_rate)
 
     def _hits(
-        self, tenant_id: str, pool: Pool, sought: Sought, matches: Matches, among: Filter
+        self,
+        tenant_id: str,
+        pool: Pool,
+        sought: Sought,
+        matches: Matches,
+        among: Filter,
+        mean_rate: float | None,
     ) -> list[Hit]:
         query = sought.embedding.vector if sought.embedding else None
         known = {
@@ -184,7 +197,12 @@ class SqliteStore:
             for place, row, similarity, before in pool.members(query)
         }
         rows = self._select("memories_by_row", tenant_id, list(known))
-        return [found_hit(row, among.at, *known[row[0]]) for row in rows]
+        return [found_hit(row, among.at, mean_rate, *known[row[0]]) for row in rows]
+
+    def _mean_rate(self, tenant_id: str) -> float | None:
+        """Return how often the tenant's memories are used when they are looked at."""
+        row = self._database.execute(_SQL["mean_rate"], (tenant_id,)).fetchone()
+        return row[0] if row else None
 
     def _get(
         self,
@@ -200,7 +218,10 @@ class SqliteStore:
             if embedding and rows:
                 index = self._up_to_date(tenant_id, embedding.model)
                 similarities = index.similarities(embedding.vector, [row[0] for row in rows])
-        by_id = {row[1]: plain_hit(row, among.at, similarities.get(row[0])) for row in rows}
+            mean_rate = self._mean_rate(tenant_id)
+        by_id = {
+            row[1]: plain_hit(row, among.at, mean_rate, similarities.get(row[0])) for row in rows
+        }
         return [by_id[memory_id] for memory_id in dict.fromkeys(memory_ids) if memory_id in by_id]
 
     def _related(self, tenant_id: str, parent: str, child: str, among: Filter) -> list[Related]:
@@ -229,6 +250,9 @@ class SqliteStore:
     ) -> int:
         counted = (as_text(at), tenant_id, json.dumps(list(memory_ids)))
         return self._database.execute(_SQL[statement], counted).rowcount
+
+    def _unknown(self, named: Sequence[tuple[str, str]]) -> int:
+        return sum(not self._counts(tenant_id, [memory_id]) for tenant_id, memory_id in named)
 
     def _counts(self, tenant_id: str, memory_ids: Sequence[str]) -> dict[str, Counts]:
         rows = self._select("counts", tenant_id, list(memory_ids))

@@ -10,18 +10,23 @@ import subprocess
 import sys
 import time
 import uuid
+from collections import defaultdict
 from contextlib import contextmanager
 from pathlib import Path
 
 import httpx
 import psutil
 from confluent_kafka import Consumer, Producer, TopicPartition
+from confluent_kafka.admin import AdminClient, NewTopic
 
 from storage.postgres import PostgresStore
 from storage.sqlite import SqliteStore
 
 MEMSTREAM = Path(sys.executable).with_name("memstream")
-PATIENCE_S = 60.0
+PATIENCE_S = float(os.environ.get("MEMSTREAM_TEST_PATIENCE_S", "60"))
+
+HTTP = httpx.Client(verify=False, trust_env=False, limits=httpx.Limits(max_keepalive_connections=0))
+"""One for all: to make another takes 36 ms, and whoever waits for a page asks for it often."""
 
 
 def wait_for(condition, what, patience_s=PATIENCE_S):
@@ -37,6 +42,15 @@ def free_port():
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         return probe.getsockname()[1]
+
+
+def page(url):
+    """Return what a page says; None if it says that it is not well, or nothing."""
+    try:
+        answer = HTTP.get(url)
+    except httpx.TransportError:
+        return None
+    return answer.text if answer.status_code == 200 else None
 
 
 class Service:
@@ -92,14 +106,11 @@ class Service:
         return found[0] if found else None
 
     def ready(self):
-        try:
-            return httpx.get(f"{self.runtime['web']}/readyz").status_code == 200
-        except httpx.TransportError:
-            return False
+        return page(f"{self.runtime['web']}/readyz") is not None
 
     def metric(self, name):
         """A metric's value, with its labels as they are written; 0 while it is not there."""
-        text = httpx.get(f"{self.runtime['web']}/metrics").text
+        text = HTTP.get(f"{self.runtime['web']}/metrics").text
         found = re.search(rf"^{re.escape(name)} (\S+)$", text, re.MULTILINE)
         return float(found[1]) if found else 0.0
 
@@ -160,6 +171,12 @@ def running(data_dir, *options, models=None, **settings):
         print(service.output())
 
 
+def create_topic(broker, topic):
+    """Create a topic as an operator would; the embedded broker makes those that are asked for."""
+    admin = AdminClient({"bootstrap.servers": broker})
+    admin.create_topics([NewTopic(topic, 1, 1)])[topic].result(30)
+
+
 class Client:
     """A service somewhere else, written with another Kafka library."""
 
@@ -183,11 +200,19 @@ class Client:
             }
         )
         self._seen = {f"memory.{topic}": [] for topic in topics}
+        self._read = defaultdict(list)
+        """What was read of each topic."""
+        self._about = defaultdict(list)
+        """What was read, by topic and request."""
         partitions = []
         for topic in self._seen:
-            known = self._consumer.list_topics(topic, timeout=10).topics[topic].partitions
+            # The embedded broker makes a topic when a producer asks for it, a moment later.
+            known = wait_for(lambda topic=topic: self._partitions(topic), topic)
             partitions += [TopicPartition(topic, number, 0) for number in known]
         self._consumer.assign(partitions)
+
+    def _partitions(self, topic):
+        return self._producer.list_topics(topic, timeout=10).topics[topic].partitions
 
     def close(self):
         self._producer.flush(10)
@@ -234,15 +259,38 @@ class Client:
         """Wait for so many messages about a request."""
 
         def found():
-            told = [one for one in self.messages(topic) if one["request_id"] == request_id]
-            return len(told) >= count and told
+            self._read_new(f"memory.{topic}")
+            told = self._about[topic, request_id]
+            return len(told) >= count and list(told)
 
-        return wait_for(found, f"{request_id} on {topic}")
+        return found() or wait_for(lambda: self.poll() and found(), f"{request_id} on {topic}")
+
+    def about_either(self, request_id, *topics):
+        """Wait for a message about a request on any of the topics."""
+
+        def found():
+            told = [one for topic in topics for one in self.messages(topic)]
+            return next((one for one in told if one["request_id"] == request_id), None)
+
+        return wait_for(found, f"{request_id} on {topics}")
+
+    def headers_of(self, topic, correlation_id):
+        """Return the headers of what came on a topic with a correlation id."""
+        self._poll_all()
+        told = [dict(message.headers() or ()) for message in self._seen[f"memory.{topic}"]]
+        return [one for one in told if one.get("correlation-id") == correlation_id.encode()]
 
     def messages(self, topic):
         """Return everything on a topic so far."""
-        self._poll()
-        return [json.loads(message.value()) for message in self._seen[f"memory.{topic}"]]
+        self._poll_all()
+        return list(self._read_new(f"memory.{topic}"))
+
+    def _read_new(self, topic):
+        read = self._read[topic]
+        for message in self._seen[topic][len(read) :]:
+            read.append(json.loads(message.value()))
+            self._about[topic.removeprefix("memory."), read[-1].get("request_id")].append(read[-1])
+        return read
 
     def search_until(self, query, memory_id, **fields):
         """Search until the memory is found: storing it takes a moment."""
@@ -255,10 +303,18 @@ class Client:
         return wait_for(found, f"{memory_id} to be found")
 
     def dead_letters(self):
-        self._poll()
+        self._poll_all()
         return self._seen["memory.dead-letters"]
 
-    def _poll(self):
-        for message in self._consumer.consume(500, timeout=0.1):
+    def _poll_all(self):
+        while self.poll():
+            pass
+
+    def poll(self):
+        """Take what has come, waiting a moment if nothing has; tell whether there was anything."""
+        first = self._consumer.poll(0.1)
+        come = [] if first is None else [first, *self._consumer.consume(1000, timeout=0)]
+        for message in come:
             if message.error() is None:
                 self._seen[message.topic()].append(message)
+        return bool(come)

@@ -151,18 +151,20 @@ def test_a_context_keeps_its_budget_and_its_use_counts_once(service, client, que
 
 @pytest.mark.requirement("RT-6", "RT-7")
 def test_a_tenant_switches_decomposition_off_while_it_runs(service, client):
-    for changes, route in (
-        ((), "rlm"),
-        (("rlm_enabled=false",), "standard"),
-        (("rlm_enabled=", "routing_threshold=1.0"), "standard"),
+    def route(**fields):
+        request_id = client.request(COMPLEX, **fields)
+        assert client.result(request_id)["status"] == "ok"
+        return decision(client, request_id)["route"]
+
+    assert route(tenant="switching") == "rlm"
+    for change, expected in (
+        ("rlm_enabled=false", "standard"),
+        ("rlm_enabled=", "rlm"),
+        ("routing_threshold=1.0", "standard"),
     ):
-        if changes:
-            service.command("tenant", "set", "switching", *changes)
-            time.sleep(IN_FORCE_S)
-        theirs, others = client.request(COMPLEX, tenant="switching"), client.request(COMPLEX)
-        assert client.result(theirs)["status"] == "ok"
-        assert decision(client, theirs)["route"] == route
-        assert decision(client, others)["route"] == "rlm"
+        service.command("tenant", "set", "switching", change)
+        wait_for(lambda expected=expected: route(tenant="switching") == expected, change)
+        assert route() == "rlm"
 
 
 @pytest.mark.requirement("RT-3")

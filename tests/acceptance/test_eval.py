@@ -66,13 +66,11 @@ def test_a_table_is_shown_to_people(command, dataset):
 
 
 def test_every_route_can_be_measured(command, dataset):
-    for route in ("auto", "rlm"):
-        told = command("eval", "--dataset", str(dataset), "--route", route, "--json").stdout
-        measured = json.loads(told)
-        assert measured["queries"] == 6
+    for route, which, queries in (("auto", (), 6), ("rlm", ("--several",), 2)):
+        options = ("--route", route, *which, "--json")
+        measured = json.loads(command("eval", "--dataset", str(dataset), *options).stdout)
+        assert measured["queries"] == queries
         assert measured["recall"] == 1.0
-    told = command("eval", "--dataset", str(dataset), "--several", "--json").stdout
-    assert json.loads(told)["queries"] == 2
 
 
 def test_what_is_wrong_with_a_dataset_is_one_clear_line(command, dataset, tmp_path):

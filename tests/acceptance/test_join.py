@@ -1,201 +1,213 @@
-"""From outside: whatever is repeated, reordered or killed, every label is that of the log."""
+"""From outside: whatever is repeated, reordered, killed or restarted, every label is the log's."""
 
-import itertools
 import json
-import random
+import os
+import threading
 import time
-import uuid
-from collections import defaultdict
-from datetime import timedelta
+from collections import Counter
 
 import pytest
 
 from models import Decision
-from tests.acceptance.service import Client, running, wait_for
-from tests.integration.storage.aftermath import (
-    CAT,
-    CORRECTION,
-    GET,
-    NOON,
-    PET,
-    RAIN,
-    WINDOW,
-    Oracle,
-    decision,
-    labels,
-    signal,
-)
+from tests.acceptance.history import MEMORY, History
+from tests.acceptance.ledger import Ledger
+from tests.acceptance.service import Client, page, running, wait_for
+from tests.acceptance.workers import kept_worker, total
+from tests.integration.fixtures_postgres import KILLABLE
+from tests.integration.storage.aftermath import CORRECTION, WINDOW
 
-SEARCHES = 2_000
+SEARCHES = 100_000 if "MEMSTREAM_SOAK" in os.environ else 20_000
+SEARCHES_EMBEDDED = 2_000
+"""The embedded broker keeps 5 MiB a partition: whoever is further behind loses what is older."""
+
+PATIENCE_S = 300 + SEARCHES / 100
 STOPPED_S = 8
 """Longer than a worker may be silent before its partitions are given to others."""
-LATE_S = (WINDOW + CORRECTION).total_seconds() + 60
+
+WINDOWS = {
+    "outcome_window_s": WINDOW.total_seconds(),
+    "correction_window_s": CORRECTION.total_seconds(),
+}
 
 
-@pytest.fixture(scope="module")
-def service(tmp_path_factory, parts, models):
-    windows = {
-        "outcome_window_s": WINDOW.total_seconds(),
-        "correction_window_s": CORRECTION.total_seconds(),
-    }
-    folder = tmp_path_factory.mktemp("service")
-    with running(folder, *parts, models=models, embedder="none", **windows) as service:
-        yield service
+COUNTED = (
+    *("memstream_labels_total", "memstream_label_seconds_count", "memstream_dead_letters_total"),
+    *("memstream_join_duplicates_total", "memstream_messages_total"),
+)
+"""What workers have counted by the end, though some of them were killed and began anew."""
+
+GONE_AT_LAST = (
+    *("memstream_consumer_lag", "memstream_open_trajectories", "memstream_parked_signals"),
+    *("memstream_outbox_messages", "memstream_outbox_age_seconds"),
+)
 
 
-OURS = "joined-"
-"""How the tenants of this test are called."""
+class Trial:
+    """A history on its way through a service, and what is done to the service meanwhile."""
 
+    def __init__(self, service, history, others=()):
+        self._service = service
+        self._history = history
+        self._others = others
+        self._client = Client(service.runtime["broker"], ("trajectories", "dead-letters"))
+        self._published = 0
+        self.ledger = Ledger(self._client, history)
 
-def session(chance, tenant, name):
-    """Searches of one session and what happened after them."""
-    searches, at = [], chance.randint(0, 300)
-    for number in range(chance.randint(1, 4)):
-        at += chance.choice([1, 30, 90, 150])
-        query = chance.choice([CAT, PET, RAIN, GET])
-        searches.append(
-            decision(
-                f"{name}-{number}", tenant=tenant, session=name, at=at, query=query,
-                tokens_used=chance.choice([0, 1000, 200_000]),
-            )
-        )  # fmt: skip
-    return searches, [
-        one for search in searches for one in after(chance, tenant, name, search) if one
-    ]
-
-
-def after(chance, tenant, name, search):
-    """What happened after one search: often nothing, sometimes several things, some too late."""
-    done = int((search.completed_at - NOON).total_seconds())
-    for topic, more in (
-        ("context.usage", {"quality_score": chance.choice([0.0, 0.5, 1.0])}),
-        ("feedback", {"quality_score": chance.choice([0.1, 0.9])}),
-        ("query.refinements", {"new_query": chance.choice(["p", "q"])}),
-        ("session.abandonments", {}),
-    ):
-        if chance.random() < 0.2:
-            heard = done + chance.choice([1, 50, 99, 101, 900])
-            if chance.random() < 0.05:
-                heard = done + LATE_S
-            whole = topic == "session.abandonments" and chance.random() < 0.5
-            about = {} if whole else {"request_id": search.request_id}
-            at = None if heard > done + 900 else chance.choice([None, done + 1])
-            yield signal(
-                topic, str(uuid.UUID(int=chance.getrandbits(128))), tenant=tenant, session=name,
-                heard=heard, at=at, **more, **about,
-            )  # fmt: skip
-
-
-def written(event, shift):
-    """Topic, key, value and time of an event, moved from noon to today."""
-    if isinstance(event, Decision):
-        topic, record, at = "internal.decisions", event, event.completed_at
-    else:
-        topic, record, at = (
-            event.origin.topic.removeprefix("memory."),
-            event.signal,
-            event.received_at,
+    def prepare(self):
+        """Give each tenant its memory, and let some signals come before their searches."""
+        for tenant in self._history.tenants:
+            self._client.remember(MEMORY, "Her cat is called Momo", tenant=tenant)
+        wait_for(lambda: len(self._uses()) == len(self._history.tenants), "the memories")
+        self.publish(self._history.early)
+        waiting = len(self._history.early)
+        wait_for(
+            lambda: self._metric("memstream_signals_parked_total") == waiting, "signals to wait"
         )
-    value = record.model_dump(mode="json", exclude_none=True)
-    for name in ("started_at", "completed_at", "occurred_at"):
-        if getattr(record, name, None) is not None:
-            value[name] = (getattr(record, name) + shift).isoformat()
-    key = f"{record.tenant_id}/{record.session_id}".encode()
-    return topic, key, json.dumps(value).encode(), int((at + shift).timestamp() * 1000)
+        for worker in self._others:
+            parked = worker.metric("memstream_signals_parked_total")
+            assert 0 < parked < waiting, "the workers share the partitions"
+        assert waiting / self._history.signals >= 0.0499
+        late = Counter(self._history.dead().values())["late"]
+        assert late / self._history.signals >= 0.05
+        events = self.ledger.searches + self._history.signals
+        assert self._history.repeated / events >= 0.0999
 
+    def publish(self, events):
+        for event in events:
+            topic, key, value, at = self._history.written(event)
+            self._client._producer.produce(topic, value, key=key, timestamp=at)
+            self._client._producer.poll(0)
+            self._published += isinstance(event, Decision)
+        assert self._client._producer.flush(60) == 0
 
-def shuffled(chance, events):
-    """Let some come twice, and each somewhat earlier or later than it should."""
-    repeated = events + [one for one in events if chance.random() < 0.1]
-    places = [(number + chance.gauss(0, 50), number) for number in range(len(repeated))]
-    return [repeated[number] for _, number in sorted(places)]
+    def watch(self):
+        """See that there is much to do; numbers are told every few seconds."""
+        for name in ("memstream_consumer_lag", "memstream_open_trajectories"):
+            wait_for(lambda name=name: self._metric(name) > 0, f"{name} to rise")
 
+    def harm(self, what, share, do, *arguments):
+        """Do something to the service when a share of all is done, and work is left."""
+        enough = share * self.ledger.searches
+        wait_for(lambda: self.ledger.read() >= enough, f"{share:.0%} of the labels", PATIENCE_S)
+        self._tell(what)
+        do(*arguments)
+        self._tell(f"after {what}")
 
-@pytest.mark.requirement("TR-1", "TR-2", "TR-3", "SE-1")
-def test_every_label_is_that_of_the_log(service):
-    chance = random.Random(5)
-    # Whole seconds: what is written on a message is cut to milliseconds.
-    shift = timedelta(seconds=int(time.time() - NOON.timestamp()) - 3600)
-    oracles, events = {}, []
-    names = (f"s{number}" for number in itertools.count())
-    while sum(len(one.searches) for one in oracles.values()) < SEARCHES:
-        tenant, name = f"{OURS}{chance.randint(0, 5)}", next(names)
-        searches, heard = session(chance, tenant, name)
-        oracles[name] = oracle = Oracle()
-        for event in [*searches, *heard]:
-            oracle.read(event)
-        events += [*searches, *heard]
-    client = Client(service.runtime["broker"], ("trajectories", "dead-letters"))
-    log = shuffled(chance, events)
-    told = defaultdict(list)
-    for event in log:
-        topic, key, value, at = written(event, shift)
-        client._producer.produce(f"memory.{topic}", value, key=key, timestamp=at)
-    assert client._producer.flush(30) == 0
+    def _tell(self, when):
+        done = self.ledger.read()
+        left = self.ledger.searches - done
+        print(f"{time.strftime('%X')} {when}: {done} of {self.ledger.searches} searches labelled")
+        assert left > 0, f"nothing was left to do: {when}"
 
-    expected = {
-        search.request_id: oracle.label(search)
-        for oracle in oracles.values()
-        for search in oracle.searches.values()
-    }
+    def finish(self):
+        """Wait until everything is read and published, and hold it against the log."""
+        wait_for(lambda: not self.ledger.wrong(), "every label to be right", PATIENCE_S)
+        wait_for(self._idle, "all to be read and published")
+        self.ledger.check()
+        # All windows ended before anything was read: whoever does not wait settles everything.
+        assert self.ledger.hasty() <= self.ledger.searches / 100
+        assert all(self._metric(name) > 0 for name in COUNTED), COUNTED
+        assert self._uses() == self._history.uses()
+        letters = {
+            json.loads(one.value())["event_id"]: dict(one.headers())[
+                "memstream-error-code"
+            ].decode()
+            for one in self._client.dead_letters()
+        }
+        dead = self._history.dead()
+        late = {event for event, reason in dead.items() if reason == "late"}
+        # Whether a session that was abandoned had searches is told some minutes later.
+        assert late <= letters.keys()
+        assert letters.items() <= dead.items()
+        history = self._history
+        print(
+            f"{time.strftime('%X')} {self.ledger.searches} searches and {history.signals} signals, "
+            f"{history.repeated} of both twice, {len(history.early)} early, {len(late)} late; "
+            f"{self.ledger.published_again()} trajectories published again, "
+            f"{self.ledger.hasty()} labelled in haste"
+        )
+        self._client.close()
 
-    for share, harm in ((0.1, kill), (0.2, stop), (0.35, kill), (0.5, kill)):
-        wait_for(lambda: len(named(client)) >= share * len(expected), "labels")  # noqa: B023
-        harm(wait_for(service.worker, "a worker"))
-        assert len(named(client)) < len(expected), "there was work left"
-
-    def wrong():
-        told.clear()
-        for one in trajectories(client):
-            told[one["request_id"]].append(one)
-        last = {name: labels(sorted(many, key=_revision))[-1][2:] for name, many in told.items()}
+    def _uses(self):
         return {
-            name: (last.get(name), label)
-            for name, label in expected.items()
-            if last.get(name) != label
+            tenant: counts[MEMORY].use_count
+            for tenant in self._history.tenants
+            if (counts := self._service.counts(tenant, MEMORY))
         }
 
-    wait_for(lambda: not wrong(), "every label to be right", 120)
-    assert told.keys() == expected.keys()
-    for many in told.values():
-        # A relay that is killed publishes again, but never two things under one revision.
-        distinct = {json.dumps(one, sort_keys=True) for one in many}
-        revisions = sorted(json.loads(one)["revision"] for one in distinct)
-        assert revisions == list(range(len(revisions)))
-    late = {
-        letter.value()
-        for letter in client.dead_letters()
-        if dict(letter.headers())["memstream-error-code"] == b"late"
-        and f'"{OURS}'.encode() in letter.value()
-    }
-    assert len(late) == sum(oracle.dead()["late"] for oracle in oracles.values()) > 0
-    repeated = sum(map(len, told.values())) - sum(
-        len({one["revision"] for one in many}) for many in told.values()
-    )
-    print(
-        f"{len(log)} events, {len(expected)} searches, {repeated} published again, {len(late)} late"
-    )
-    client.close()
+    def _idle(self):
+        return not any(self._metric(name) for name in GONE_AT_LAST)
+
+    def _metric(self, name):
+        told = total(page(f"{self._service.runtime['web']}/metrics") or "", name)
+        return told + sum(worker.metric(name) for worker in self._others)
 
 
 def kill(worker):
-    worker.kill()
+    wait_for(worker, "a worker").kill()
 
 
 def stop(worker):
-    worker.suspend()
+    """Let a worker be silent for so long that others get its work, and then go on with it."""
+    stopped = wait_for(worker, "a worker")
+    stopped.suspend()
     time.sleep(STOPPED_S)
-    worker.resume()
+    stopped.resume()
 
 
-def named(client):
-    return {one["request_id"] for one in trajectories(client)}
+@pytest.mark.requirement("TR-1", "TR-2", "TR-3", "SE-1", "SE-10", "OB-5")
+def test_every_label_is_that_of_the_log(tmp_path, models):
+    history = History(5, SEARCHES_EMBEDDED)
+    with running(tmp_path / "data", models=models, embedder="none", **WINDOWS) as service:
+        trial = Trial(service, history)
+        trial.prepare()
+        trial.publish(history.rest)
+        for what, share, do in (
+            *(("kill", 0.05, kill), ("stop", 0.1, stop)),
+            *(("kill", 0.2, kill), ("kill", 0.4, kill)),
+        ):
+            trial.harm(what, share, do, service.worker)
+        trial.finish()
 
 
-def trajectories(client):
-    """Those of this test: others may use the same broker."""
-    return [one for one in client.messages("trajectories") if one["tenant_id"].startswith(OURS)]
+@pytest.mark.requirement("TR-1", "TR-2", "TR-3", "SE-1", "SE-10", "OB-5")
+def test_every_label_is_that_of_the_log_on_real_parts(
+    tmp_path, models, start_kafka, start_postgres
+):
+    """Two workers at a time; they, the broker and the database are killed, and one is stopped."""
+    history = History(6, SEARCHES)
+    broker = start_kafka(tmp_path / "kafka")
+    database = start_postgres(tmp_path / "postgres", settings=KILLABLE)
+    options = ("--broker", f"kafka://{broker.bootstrap}", "--database", database.url)
 
+    def restart_broker(meanwhile):
+        broker.kill()
+        publishing = threading.Thread(target=trial.publish, args=(meanwhile,))
+        publishing.start()
+        assert start_kafka(tmp_path / "kafka").bootstrap == broker.bootstrap
+        publishing.join()
 
-def _revision(trajectory):
-    return trajectory["revision"]
+    def restart_database():
+        database.kill()
+        assert start_postgres(tmp_path / "postgres", settings=KILLABLE).url == database.url
+
+    with (
+        running(tmp_path / "data", *options, models=models, embedder="none", **WINDOWS) as service,
+        (tmp_path / "worker.log").open("wb") as log,
+        kept_worker(service, log) as other,
+    ):
+        wait_for(other.ready, "the second worker to have its share")
+        trial = Trial(service, history, [other])
+        trial.prepare()
+        now, later = history.rest[: len(history.rest) // 2], history.rest[len(history.rest) // 2 :]
+        trial.publish(now)
+        trial.watch()
+        one, another = service.worker, lambda: other.process
+        trial.harm("kill", 0.04, kill, one)
+        trial.harm("stop", 0.08, stop, another)
+        trial.harm("restart of the broker", 0.12, restart_broker, later)
+        trial.harm("kill", 0.3, kill, another)
+        trial.harm("restart of the database", 0.4, restart_database)
+        trial.harm("kill", 0.5, kill, one)
+        trial.finish()
+    print((tmp_path / "worker.log").read_text()[-20_000:])

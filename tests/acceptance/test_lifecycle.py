@@ -32,10 +32,8 @@ def client_of():
 def test_requests_published_while_the_worker_is_dead_are_answered(
     tmp_path, parts, models, client_of
 ):
-    with running(tmp_path / "data", *parts, models=models) as service:
+    with running(tmp_path / "data", *parts, models=models, embedder="none") as service:
         client = client_of(service)
-        client.remember("cat", "Her cat is called Momo")
-        client.search_until("the name of her pet", "cat")
         asked = []
         for _ in range(KILLS):
             worker = service.worker()
@@ -73,18 +71,9 @@ def test_ctrl_c_while_starting_stops_too(tmp_path, models):
     assert "Traceback" not in (tmp_path / "log").read_text()
 
 
-def test_nothing_outlives_a_killed_service(tmp_path, parts, models):
-    with running(tmp_path / "data", *parts, models=models) as service:
-        service.processes()
-        service.process.kill()
-        service.process.wait()
-        wait_for(lambda: not service.left_over(), "the children of a killed service to end", 15)
-        # The file it left behind names a process that is gone, so a new start is not refused.
-        with running(tmp_path / "data", *parts, models=models) as again:
-            assert again.ready()
-
-
-def test_memories_survive_a_restart(tmp_path, parts, models, client_of):
+def test_memories_survive_a_restart_and_a_kill_which_no_process_does(
+    tmp_path, parts, models, client_of
+):
     with running(tmp_path / "data", *parts, models=models) as service:
         client = client_of(service)
         client.remember("cat", "Her cat is called Momo", tenant="restart")
@@ -93,24 +82,38 @@ def test_memories_survive_a_restart(tmp_path, parts, models, client_of):
     with running(tmp_path / "data", *parts, models=models) as service:
         assert service.runtime["database"] == before["database"]
         client_of(service).search_until("pet", "cat", tenant="restart")
+        service.processes()
+        service.process.kill()
+        service.process.wait()
+        wait_for(lambda: not service.left_over(), "the children of a killed service to end", 15)
+        # The file it left behind names a process that is gone, so a new start is not refused.
+        with running(tmp_path / "data", *parts, models=models) as again:
+            client_of(again).search_until("pet", "cat", tenant="restart")
 
 
 def test_the_whole_service_stays_small(tmp_path, models, client_of):
     with running(tmp_path / "data", models=models) as service:
         client = client_of(service)
         text = "many words about it " * 40
-        client.remember_all({f"m{n}": f"Fact number {n}: {text}" for n in range(300)})
+        client.remember_all({f"m{n}": f"Fact number {n}: {text}" for n in range(100)})
         client.remember("last", "The very last one is about zebras")
         client.search_until("zebras", "last")
         used = sum(process.memory_info().rss for process in service.processes())
         assert used < MEMORY_PROMISE_BYTES
 
 
-def test_a_second_service_in_the_same_folder_is_refused(tmp_path, models):
-    with running(tmp_path / "data", models=models) as service:
+def test_a_second_service_in_the_same_folder_is_refused_and_told_where_the_first_is(
+    tmp_path, models
+):
+    with running(tmp_path / "data", models=models, embedder="none") as service:
+        written = json.loads((service.data_dir / "runtime.json").read_text())
+        assert set(written) == {"broker", "web", "database", "pid"}
+        assert written["pid"] == service.process.pid
+        assert (service.data_dir / "runtime.json").stat().st_mode & 0o077 == 0
         outcome = service.command("up", check=False)
         assert outcome.returncode == 1
         assert "running here already" in outcome.stderr
+        assert written["web"] in outcome.stderr
         assert "Traceback" not in outcome.stderr
 
 
@@ -130,11 +133,3 @@ def test_a_wrong_setting_is_one_clear_line(tmp_path):
     assert outcome.returncode == 1
     assert outcome.stderr.startswith("error: MEMSTREAM_WEB_PORT")
     assert "Traceback" not in outcome.stderr
-
-
-def test_runtime_json_says_where_everything_is(tmp_path, models):
-    with running(tmp_path / "data", models=models) as service:
-        written = json.loads((service.data_dir / "runtime.json").read_text())
-        assert set(written) == {"broker", "web", "database", "pid"}
-        assert written["pid"] == service.process.pid
-        assert (service.data_dir / "runtime.json").stat().st_mode & 0o077 == 0

@@ -5,9 +5,7 @@ import signal
 import subprocess
 from contextlib import contextmanager
 
-import httpx
-
-from tests.acceptance.service import MEMSTREAM, Client, free_port, running, wait_for
+from tests.acceptance.service import MEMSTREAM, Client, free_port, page, running, wait_for
 
 ROUNDS = 15 if "MEMSTREAM_SOAK" in os.environ else 1
 
@@ -18,15 +16,9 @@ def another_worker(service, log):
     port = free_port()
     environment = service._environment | {"MEMSTREAM_WEB_PORT": str(port)}
     worker = subprocess.Popen([MEMSTREAM, "worker"], env=environment, stdout=log, stderr=log)
-
-    def ready():
-        try:
-            return httpx.get(f"http://127.0.0.1:{port}/readyz").status_code == 200
-        except httpx.TransportError:
-            return False
-
+    ready = f"http://127.0.0.1:{port}/readyz"
     try:
-        wait_for(ready, "the second worker to have partitions")
+        wait_for(lambda: page(ready) is not None, "the second worker to have partitions")
         yield worker
     finally:
         worker.kill()
@@ -35,7 +27,7 @@ def another_worker(service, log):
 
 def test_no_request_is_lost_while_workers_come_and_go(tmp_path, parts, models):
     with (
-        running(tmp_path / "data", *parts, models=models) as service,
+        running(tmp_path / "data", *parts, models=models, embedder="none") as service,
         (tmp_path / "workers.log").open("wb") as log,
     ):
         client = Client(service.runtime["broker"])

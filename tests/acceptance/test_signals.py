@@ -52,6 +52,32 @@ def test_only_a_tenants_own_memories_are_used_and_others_are_counted(service, cl
     assert used(service, "acme", "acme-cat") == before + 2
 
 
+@pytest.mark.requirement("SE-1")
+def test_patterns_and_missing_tenants_reach_nobody_and_are_counted(service, client):
+    wildcards = "memstream_wildcards_total"
+    refused = 'memstream_answers_total{code="invalid_request",topic="memory.search.results"}'
+    before, missing = service.metric(wildcards), service.metric(refused)
+    attempts = [
+        {"tenant": "%"},
+        {"tenant": "*"},
+        {"scope": "%"},
+        {"filters": {"tenant_id": "%"}},
+        {"filters": {"%": {"any": ["*"]}}},
+    ]
+    for attempt in attempts:
+        found = client.result(client.request("cat", **attempt))["results"]
+        own = {} if "tenant" in attempt or "filters" in attempt else {"acme-cat"}
+        assert {one["memory_id"] for one in found} <= set(own), attempt
+    assert service.metric(wildcards) == before + len(attempts)
+    # An underscore is part of many names, and a query may be about anything.
+    client.result(client.request("100 % of *", scope="my_project"))
+    assert service.metric(wildcards) == before + len(attempts)
+    for nobody in (None, ""):
+        answer = client.result(client.request("cat", tenant=nobody))
+        assert (answer["status"], answer["results"]) == ("error", [])
+    assert service.metric(refused) == missing + 2
+
+
 @pytest.mark.requirement("SE-10")
 def test_to_be_found_is_not_to_be_used(service, client):
     before = service.counts("umbrella", "umbrella-cat")["umbrella-cat"]
@@ -81,11 +107,17 @@ def test_the_command_line_tells_of_use_and_gives_feedback(service):
 
 @pytest.mark.requirement("SE-10")
 def test_what_cannot_be_read_is_a_dead_letter_and_the_rest_is_counted(service, client):
-    before, kept = used(service, "acme", "acme-cat"), len(client.dead_letters())
+    case = uuid.uuid4().bytes
+
+    def kept():
+        about = [dict(one.headers()) for one in client.dead_letters()]
+        return [one["memstream-error-code"] for one in about if one.get("case") == case]
+
+    before = used(service, "acme", "acme-cat")
     for topic in ("context.usage", "feedback"):
-        client.publish(topic, b'{"event_id": "broken"')
+        client.publish(topic, b'{"event_id": "broken"', headers=[("case", case)])
     client.publish("context.usage", usage("acme-cat"))
-    wait_for(lambda: len(client.dead_letters()) == kept + 2, "the dead letters")
+    wait_for(lambda: kept() == [b"invalid_request"] * 2, "the dead letters")
     wait_for(lambda: used(service, "acme", "acme-cat") == before + 1, "the use")
 
 

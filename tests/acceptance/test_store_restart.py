@@ -19,10 +19,14 @@ def test_the_store_is_restarted_under_load(tmp_path, models, start_postgres):
         again = start_postgres(tmp_path / "postgres")
         assert again.url == postgres.url
         after = [ask(client, n) for n in range(20)]
-        for request_id in (*before, *meanwhile, *after):
-            result = client.result(request_id)
+        results = [client.result(request_id) for request_id in (*before, *meanwhile, *after)]
+        for result in results:
             # Who had to wait too long for the store is told so; nobody is left without an answer.
             assert result["status"] == "ok" or result["error"]["code"] == "unavailable"
+        found = [[hit["memory_id"] for hit in one["results"]] for one in results if one["results"]]
+        assert all(ids[0] == "cat" for ids in found)
+        # The store was away for a moment only: most of those who asked have waited for it.
+        assert len(found) > len(results) / 2
         wait_for(service.ready, "the store to be back")
         # What was published while the store was away is there.
         client.search_until("what is their dog called?", "dog")

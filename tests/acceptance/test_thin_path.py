@@ -1,10 +1,17 @@
 """From outside: an item and a request published by a foreign client give the right memory."""
 
 import json
+import re
+import subprocess
+import sys
+from pathlib import Path
 
-import httpx
 import pytest
+from memstream_client import MemstreamClient
 
+from tests.acceptance.service import HTTP, PATIENCE_S, Client, Service, wait_for
+
+README = Path(__file__).parents[2] / "README.md"
 CONTENTS = {
     "nausea": "User experiences nausea after dairy",
     "port": "The login endpoint listens on port 8443",
@@ -14,8 +21,6 @@ CONTENTS = {
 
 @pytest.fixture(autouse=True, scope="module")
 def _remembered(service):
-    from tests.acceptance.service import Client
-
     client = Client(service.runtime["broker"])
     for tenant in ("acme", "umbrella"):
         for memory_id, content in CONTENTS.items():
@@ -112,20 +117,37 @@ def test_an_update_and_a_deletion_take_effect(client):
         result = client.result(client.request("quarterly figures"))
         return "acme-temporary" not in [memory["memory_id"] for memory in result["results"]]
 
-    from tests.acceptance.service import wait_for
-
     wait_for(gone, "the memory to be gone")
 
 
 def test_health_readiness_and_metrics_answer(service):
     web = service.runtime["web"]
-    assert httpx.get(f"{web}/healthz").status_code == 200
-    assert httpx.get(f"{web}/readyz").json() == {"status": "ready", "reasons": {}}
-    metrics = httpx.get(f"{web}/metrics")
+    assert HTTP.get(f"{web}/healthz").status_code == 200
+    assert HTTP.get(f"{web}/readyz").json() == {"status": "ready", "reasons": {}}
+    metrics = HTTP.get(f"{web}/metrics")
     assert metrics.headers["content-type"].startswith("text/plain")
     assert "memstream_messages_total" in metrics.text
     assert "memstream is" in service.output()
-    assert httpx.get(web).text.count("<a href") >= 3
+    assert HTTP.get(web).text.count("<a href") >= 3
+
+
+@pytest.mark.requirement("OB-1")
+def test_the_console_tells_how_the_service_does(client, service):
+    web = service.runtime["web"]
+    client.result(client.request("how is it doing?", tenant="watched"))
+
+    def measured():
+        told = HTTP.get(f"{web}/api/overview").json()
+        return told["lag"] and told
+
+    overview = wait_for(measured, "the first look at how much is left to be read")
+    assert overview["ready"]
+    assert overview["unread"] is None
+    assert overview["routes"]["standard"] > 0
+    assert overview["lag"].keys() >= {"memory.search.requests", "memory.trajectories"}
+    assert HTTP.get(f"{web}/api/tenant?tenant=watched").json()["policy"]["version"] == 0
+    refused = HTTP.post(f"{web}/api/policy?tenant=watched", json={"order": "promote", "why": "x"})
+    assert refused.status_code == 403
 
 
 def test_the_command_line_finds_the_running_service(service, tmp_path):
@@ -140,24 +162,42 @@ def test_the_command_line_finds_the_running_service(service, tmp_path):
     table = service.command("search", "where is the office?", "--tenant", "cli", "--limit", "1")
     assert "Lisbon" in table.stdout
     assert "memory.search.requests" in service.command("topics").stdout
-    assert "✗" not in service.command("doctor").stdout
+    assert "fail  " not in service.command("doctor").stdout
     assert "up to date" in service.command("migrate").stdout
 
 
-@pytest.mark.parametrize(
-    ("arguments", "complaint"),
-    [
+async def test_the_client_for_python_services_is_answered(service):
+    async with MemstreamClient(service.runtime["broker"], tenant="acme") as client:
+        found = await client.search("what is the login endpoint", limit=1)
+        assert found.results[0].memory_id == "acme-port"
+        packed = await client.context("what is the login endpoint", token_budget=20)
+        assert packed.memory_ids[0] == "acme-port"
+
+
+def test_the_example_of_the_readme_works_on_its_first_run(service):
+    (example,) = re.findall(r"```python\n(.+?)```", README.read_text(), re.DOTALL)
+    assert "127.0.0.1:9092" in example
+    example = example.replace("127.0.0.1:9092", service.runtime["broker"])
+    command = [sys.executable, "-c", example]
+    ran = subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE_S)
+    assert ran.returncode == 0, ran.stderr
+    assert "1.00 Alice is allergic to nuts" in ran.stdout
+
+
+def test_what_a_user_got_wrong_is_one_clear_line(tmp_path):
+    command = Service(tmp_path / "data").command
+    for arguments, complaint in (
         (("search", "", "--tenant", "t"), "query"),
-        (("search", "x", "--tenant", "t", "--limit", "0"), "limit"),
         (("search", "x", "--tenant", "t", "--mode", "psychic"), "mode"),
         (("remember", "x", "--tenant", "t", "--layer", "attic"), "layer"),
         (("import", "nowhere.jsonl"), "nowhere.jsonl"),
-        (("search", "x", "--tenant", "t", "--operation", "guess"), "operation"),
-    ],
-)
-def test_what_a_user_got_wrong_is_one_clear_line(service, arguments, complaint):
-    outcome = service.command(*arguments, check=False)
-    assert outcome.returncode == 1
-    assert len(outcome.stderr.strip().splitlines()) == 1
-    assert complaint in outcome.stderr
-    assert "Traceback" not in outcome.stderr
+        (("search", "x"), "--tenant"),
+        (("policy", "promote", "--tenant", "t", "--now"), "--now"),
+        (("fly",), "fly"),
+        (("mcp", "--tenant", ""), "tenant_id"),
+    ):
+        outcome = command(*arguments, check=False)
+        assert outcome.returncode == 1
+        assert len(outcome.stderr.strip().splitlines()) == 1
+        assert complaint in outcome.stderr
+        assert "Traceback" not in outcome.stderr

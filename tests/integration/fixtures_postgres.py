@@ -5,12 +5,15 @@ import os
 import subprocess
 import sys
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 from urllib.parse import urlsplit
 from uuid import uuid4
 
 import asyncpg
+import psutil
 import pytest
 
 from memstream.embedded.postgres import superuser_url
@@ -21,6 +24,9 @@ MODULE = (sys.executable, "-m", "memstream.embedded.postgres")
 
 FAST = {"fsync": "off", "synchronous_commit": "off", "full_page_writes": "off"}
 """A test's data need not survive a crash, of the machine or of the server."""
+
+KILLABLE = {"fsync": "off", "full_page_writes": "off"}
+"""What was committed survives a crash of the server, but not one of the machine."""
 
 STOP_TIMEOUT_S = 30.0
 """Above the part's own limit for stopping, so that a hang is the part's failure and not ours."""
@@ -36,14 +42,29 @@ class PostgresServer:
     data_dir: Path
     url: str
 
+    def kill(self) -> None:
+        """End the server as a crash would, and what started it; wait until both are gone."""
+        family = psutil.Process(self.process.pid).children(recursive=True)
+        servers = [one for one in family if one.name() == "postgres"]
+        assert servers
+        for server in servers:
+            with suppress(psutil.NoSuchProcess):
+                server.kill()
+        self.process.kill()
+        self.process.wait(STOP_TIMEOUT_S)
+
 
 StartPostgres = Callable[..., PostgresServer]
 
 
 def _start(
-    data_dir: Path, *, before: tuple[str, ...] = (), env: Mapping[str, str] | None = None
+    data_dir: Path,
+    *,
+    before: tuple[str, ...] = (),
+    env: Mapping[str, str] | None = None,
+    settings: Mapping[str, str] = FAST,
 ) -> PostgresServer:
-    options = [f"--set={name}={value}" for name, value in FAST.items()]
+    options = [f"--set={name}={value}" for name, value in settings.items()]
     process = subprocess.Popen(
         [*before, *MODULE, f"--data-dir={data_dir}", *options],
         stdin=subprocess.PIPE,
@@ -70,10 +91,8 @@ def start_postgres() -> Iterator[StartPostgres]:
     """Start servers as processes of their own, which a test may kill; stop those that are left."""
     started: list[PostgresServer] = []
 
-    def start(
-        data_dir: Path, *, before: tuple[str, ...] = (), env: Mapping[str, str] | None = None
-    ) -> PostgresServer:
-        started.append(_start(data_dir, before=before, env=env))
+    def start(data_dir: Path, **options: Any) -> PostgresServer:
+        started.append(_start(data_dir, **options))
         return started[-1]
 
     yield start

@@ -1,6 +1,7 @@
 """Keys of each kind, key files with them, and tokens signed with them."""
 
 import base64
+import hmac
 import json
 from datetime import UTC, datetime
 from functools import cache
@@ -8,6 +9,7 @@ from functools import cache
 import jwt
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from cryptography.hazmat.primitives.asymmetric.rsa import generate_private_key
+from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
 from jwt.algorithms import OKPAlgorithm, RSAAlgorithm
 
 NOON = datetime(2026, 11, 16, 12, tzinfo=UTC)
@@ -31,7 +33,7 @@ def jwk(kid, version=0):
     """Return the entry of a key file: the secret, or the public half."""
     key = signing_key(kid, version)
     if kid == "hs":
-        return {"kty": "oct", "kid": kid, "k": base64.urlsafe_b64encode(key).decode().rstrip("=")}
+        return {"kty": "oct", "kid": kid, "k": _base64(key)}
     kind = RSAAlgorithm if kid == "rs" else OKPAlgorithm
     return json.loads(kind.to_jwk(key.public_key())) | {"kid": kid}
 
@@ -53,6 +55,27 @@ def token(kid="hs", version=0, headers=None, **changed):
     payload = json.dumps(claims(**changed)).encode()
     key = signing_key(kid, version)
     return jwt.PyJWS().encode(payload, key, algorithm=ALGORITHMS[kid], headers=names)
+
+
+def unsigned(**changed):
+    """Return a token that says it needs no signature."""
+    return f"{_part({'alg': 'none', 'kid': 'hs'})}.{_part(claims(**changed))}."
+
+
+def confused(**changed):
+    """Return a token signed with a public key as if that were a secret."""
+    public = signing_key("rs").public_key()
+    pem = public.public_bytes(Encoding.PEM, PublicFormat.SubjectPublicKeyInfo)
+    signed = f"{_part({'alg': 'HS256', 'kid': 'rs'})}.{_part(claims(**changed))}"
+    return f"{signed}.{_base64(hmac.digest(pem, signed.encode(), 'sha256'))}"
+
+
+def _part(fields):
+    return _base64(json.dumps(fields).encode())
+
+
+def _base64(raw):
+    return base64.urlsafe_b64encode(raw).decode().rstrip("=")
 
 
 def bearer(signed):

@@ -6,13 +6,13 @@ import pytest
 from aiokafka import AIOKafkaProducer
 
 from agents.registry import register
+from memstream.broker import Broker
 from memstream.clock import now
 from memstream.embedded.broker import embedded_broker
 from memstream.embedded.process import PartError
 from memstream.stream import build_app
-from memstream.topology import topic_sizes
 from memstream.worker import run_app
-from topics import Topic, TopicNames
+from topics import Topic, TopicNames, topic_sizes
 
 NAMES = TopicNames("test.")
 MESSAGES = 30
@@ -32,7 +32,7 @@ async def broker(tmp_path):
 @pytest.fixture
 def run(broker, tmp_path):
     async def run(handler, stopped, *, side_by_side=False):
-        app = build_app(broker, "test.", tmp_path, PARTITIONS)
+        app = build_app(Broker(broker), "test.", tmp_path, PARTITIONS)
         handlers = {Topic.ITEMS: handler}
         register(app, NAMES, *([{}, handlers] if side_by_side else [handlers, {}]), now)
         async with asyncio.timeout(60):

@@ -7,6 +7,7 @@ import pytest
 from aiokafka import AIOKafkaConsumer, AIOKafkaProducer, TopicPartition
 from aiokafka.admin import AIOKafkaAdminClient, NewTopic
 
+from memstream.broker import Broker
 from memstream.clock import now
 from memstream.progress import InputProgress
 
@@ -41,7 +42,7 @@ async def test_the_end_of_a_partition_is_reached_with_its_last_message(kafka, to
                     await producer.send_and_wait(topic, b"%d" % number)
             else:
                 await producer.send_and_wait(topic, b"%d" % number)
-    async with InputProgress(kafka, group, [topic], now) as progress:
+    async with InputProgress(Broker(kafka), group, [[topic]], now) as progress:
         for _ in range(3):
             assert await progress.read_until() is None, "nothing has been read"
         second = 2 if transactions else 1

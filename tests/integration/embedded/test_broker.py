@@ -6,17 +6,19 @@ import socket
 import pytest
 from aiokafka import AIOKafkaConsumer, AIOKafkaProducer
 
+from memstream.broker import Broker
 from memstream.embedded.broker import WELL_KNOWN_PORT, embedded_broker
-from memstream.topology import ensure_topics, topic_sizes, topic_states
-from topics import TopicNames
+from memstream.topology import ensure_topics, topic_states
+from topics import TopicNames, topic_sizes
 
 NAMES = TopicNames("test.")
 
 
 async def test_topics_have_the_partitions_asked_for(tmp_path):
     async with embedded_broker(tmp_path, topic_sizes(NAMES, 7)) as address:
-        await ensure_topics(address, NAMES, 7)
-        states = {state.name: state.partitions for state in await topic_states(address, NAMES)}
+        broker = Broker(address)
+        await ensure_topics(broker, NAMES, 7)
+        states = {state.name: state.partitions for state in await topic_states(broker, NAMES)}
     assert states["test.search.requests"] == 7
     assert all(states.values())
 

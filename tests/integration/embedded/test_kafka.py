@@ -86,27 +86,21 @@ def cli(kafka_jars, tmp_path):
         process.communicate(timeout=2 * GONE_WITHIN_S)
 
 
-async def test_messages_survive_a_restart_on_the_same_address(kafka_jars, tmp_path):
+async def test_messages_survive_a_crash_and_a_restart_on_the_same_address(kafka_jars, tmp_path):
     async with local_kafka(tmp_path, jars_dir=kafka_jars) as cluster:
         first = cluster.bootstrap
         await make_topic(first, "kept")
-        await produce(first, "kept", b"one", b"two")
+        await produce(first, "kept", b"one")
         assert len(jvms(tmp_path)) == 1
+        await cluster.kill(0)
+        assert jvms(tmp_path) == []
+        await cluster.start(0)
+        await produce(first, "kept", b"two")
     assert jvms(tmp_path) == []
     async with local_kafka(tmp_path, jars_dir=kafka_jars) as cluster:
         assert cluster.bootstrap == first
         assert await consume(first, "kept", 2) == {b"one", b"two"}
     assert jvms(tmp_path) == []
-
-
-async def test_messages_survive_a_crash(kafka_jars, tmp_path):
-    async with local_kafka(tmp_path, jars_dir=kafka_jars) as cluster:
-        await make_topic(cluster.bootstrap, "kept")
-        await produce(cluster.bootstrap, "kept", b"one")
-        await cluster.kill(0)
-        assert jvms(tmp_path) == []
-        await cluster.start(0)
-        assert await consume(cluster.bootstrap, "kept", 1) == {b"one"}
 
 
 async def test_a_message_of_four_mebibytes_arrives(kafka):
@@ -138,37 +132,30 @@ async def test_three_brokers_lose_one_and_keep_accepting(kafka_jars, tmp_path):
     assert jvms(tmp_path) == []
 
 
-def test_nothing_outlives_a_killed_starter(cli, tmp_path):
-    starter, bootstrap = cli()
-    assert bootstrap
-    left = jvms(tmp_path)
-    assert len(left) == 1
-    starter.kill()
-    _, alive = psutil.wait_procs(left, timeout=GONE_WITHIN_S)
-    assert alive == []
-
-
-async def test_data_of_a_killed_starter_can_be_used_at_once(cli, kafka_jars, tmp_path):
+async def test_nothing_outlives_a_killed_starter_whose_data_can_be_used_at_once(
+    cli, kafka_jars, tmp_path
+):
     starter, bootstrap = cli()
     await make_topic(bootstrap, "kept")
     await produce(bootstrap, "kept", b"one")
+    left = jvms(tmp_path)
+    assert len(left) == 1
     starter.kill()
     async with local_kafka(tmp_path, jars_dir=kafka_jars) as cluster:
+        _, alive = psutil.wait_procs(left, timeout=GONE_WITHIN_S)
+        assert alive == []
         assert cluster.bootstrap == bootstrap
         assert await consume(cluster.bootstrap, "kept", 1) == {b"one"}
 
 
-@pytest.mark.parametrize("stop", [signal.SIGINT, signal.SIGTERM])
-def test_the_command_ends_well_when_asked_to(cli, tmp_path, stop):
-    starter, bootstrap = cli()
-    assert bootstrap
-    left = jvms(tmp_path)
-    starter.send_signal(stop)
-    assert starter.wait(GONE_WITHIN_S) == 0
-    assert not any(jvm.is_running() for jvm in left)
-
-
-def test_the_command_says_when_the_broker_is_gone(cli, tmp_path):
+def test_the_command_ends_well_when_asked_to_and_says_when_the_broker_is_gone(cli, tmp_path):
+    for stop in (signal.SIGINT, signal.SIGTERM):
+        starter, bootstrap = cli()
+        assert bootstrap
+        left = jvms(tmp_path)
+        starter.send_signal(stop)
+        assert starter.wait(GONE_WITHIN_S) == 0
+        assert not any(jvm.is_running() for jvm in left)
     starter, bootstrap = cli()
     assert bootstrap
     for jvm in jvms(tmp_path):

@@ -101,8 +101,9 @@ async def published(store, most=10_000):
 
     async def publish(messages):
         told.extend(messages)
+        return ()
 
-    while await store.joins.relay(publish, most):
+    while await store.joins.relay(publish, most, NOON):
         pass
     trajectories = [json.loads(one.value) for one in told if one.topic == "memory.trajectories"]
     letters = [one for one in told if one.topic == "memory.dead-letters"]
@@ -116,6 +117,11 @@ def labels(trajectories):
         (one["request_id"], one["revision"], *(v for v in one["outcome"].values() if v is not None))
         for one in trajectories
     ]
+
+
+def asked(search):
+    """When a search was asked for, if that is told, and no later than it began."""
+    return min(search.asked_at or search.started_at, search.started_at)
 
 
 @dataclass
@@ -138,7 +144,7 @@ class Oracle:
             if one.signal.tenant_id != search.tenant_id or one.received_at > deadline + CORRECTION:
                 continue
             same_session = one.signal.session_id == search.session_id
-            open_then = same_session and search.started_at <= one.at <= deadline
+            open_then = same_session and asked(search) <= one.at <= deadline
             if one.request_id == search.request_id or (one.request_id is None and open_then):
                 yield one
 
@@ -148,11 +154,11 @@ class Oracle:
             about.setdefault(one.kind, []).append(one.signal)
         uses = [one.quality_score for one in about.get("usage", []) if one.memory_ids]
         later = sorted(
-            (one.started_at, one.request_id, one.query)
+            (asked(one), one.request_id, one.query)
             for one in self.searches.values()
             if (one.tenant_id, one.session_id) == (search.tenant_id, search.session_id)
-            and (one.started_at, one.request_id) > (search.started_at, search.request_id)
-            and one.started_at <= search.completed_at + WINDOW
+            and (asked(one), one.request_id) > (asked(search), search.request_id)
+            and asked(one) <= search.completed_at + WINDOW
         )
         if "feedback" in about:
             return ("result_used", about["feedback"][-1].quality_score)
@@ -164,11 +170,27 @@ class Oracle:
             return ("query_refined", later[0][2])
         return ("result_ignored",) if "abandonment" in about or later else ("no_signal",)
 
+    def reward(self, search):
+        """What the label is worth: 1.0 · success + 0.3 · efficiency, from −1 to 1."""
+        kind, *quality = self.label(search)
+        worth = {"query_refined": 0.3, "result_ignored": -0.5, "no_signal": 0.0}
+        success = quality[0] if kind == "result_used" else worth[kind]
+        return max(-1.0, min(1.0, success + 0.3 * (1 - min(search.tokens_used / 100_000, 1))))
+
+    def used(self, search):
+        """The memories that were used of its result, in the order of their ids."""
+        uses = [one.signal.memory_ids for one in self.about(search) if one.kind == "usage"]
+        return sorted({memory_id for ids in uses for memory_id in ids})
+
     def dead(self):
         """Count the signals without effect, by why."""
+        return Counter(self.why_dead().values())
+
+    def why_dead(self):
+        """Return why each signal without effect has none."""
         matched = {id(one) for search in self.searches.values() for one in self.about(search)}
-        return Counter(
-            "late" if (one.signal.tenant_id, one.request_id) in self.searches else "dangling"
-            for one in self.signals.values()
+        return {
+            key: "late" if (one.signal.tenant_id, one.request_id) in self.searches else "dangling"
+            for key, one in self.signals.items()
             if id(one) not in matched
-        )
+        }

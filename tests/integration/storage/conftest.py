@@ -14,7 +14,7 @@ from storage.sqlite import SqliteStore
 
 TABLES = (
     "memories, inbox, tenant_overrides, postings, corpora, open_trajectories, parked_signals, "
-    "abandonments, outbox"
+    "abandonments, outbox, policies, lessons, policy_events, common_policy"
 )
 
 

@@ -145,7 +145,7 @@ def _by_ranks(meaning, worded, limit):
     ]
     return [
         (memory, sum(1 / (60 + side.get(memory, limit + 1)) for side in ranks) / (2 / 61))
-        for memory in dict.fromkeys([*ranks[0], *ranks[1]])
+        for memory in dict.fromkeys(memory for memory, _ in (*meaning, *worded))
     ]
 
 

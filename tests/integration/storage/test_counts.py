@@ -1,7 +1,6 @@
 """How often memories were returned and used: once an event, within the tenant, on both stores."""
 
 import asyncio
-import json
 import time
 from datetime import UTC, datetime, timedelta
 
@@ -12,7 +11,7 @@ from models import ContextUsage
 from storage import Counts, Use
 from storage.postgres import PostgresStore
 from storage.sqlite import SqliteStore
-from storage.statements import migrations, statements
+from storage.statements import migrations
 from tests.integration.storage.directions import NOON, change, direction
 
 LATER = NOON + timedelta(hours=1)
@@ -151,6 +150,13 @@ async def test_workers_that_count_at_the_same_time_lose_and_repeat_nothing(two):
     assert await two.counts("acme", ["a", "b", "c"]) == dict.fromkeys("abc", expected)
 
 
+@pytest.mark.requirement("SE-1", "SE-10")
+async def test_of_what_many_tenants_name_only_their_own_is_known(two):
+    named = [("acme", "a"), ("umbrella", "a"), ("umbrella", "b"), ("nobody", "a"), ("acme", "a")]
+    assert await two.unknown(named) == 2
+    assert await two.unknown([]) == 0
+
+
 async def test_an_event_of_the_largest_size_takes_a_moment(two):
     """A store that gives up after a while would be asked again for ever."""
     many = [f"m{n}" for n in range(20_000)]
@@ -168,12 +174,15 @@ async def test_the_wall_stops_a_count_for_another_tenant(emptied_postgres):
     await store.apply([change("a"), change("a", tenant_id="umbrella")])
     settings = {"role": "memstream_app", "search_path": "memstream,public"}
     connection = await asyncpg.connect(emptied_postgres, server_settings=settings)
-    statement = statements("storage.postgres")["use"]
+    # As count_uses does for its tenant, but having entered one and named the other.
+    statement = """
+        UPDATE memories SET use_count = use_count + 1, last_used_at = $2
+        WHERE tenant_id = $1 AND memory_id = 'a' RETURNING memory_id
+    """
     for tenant, counted in (("acme", 0), ("umbrella", 1)):
         async with connection.transaction():
             await connection.execute("SELECT set_config('app.tenant_id', $1, true)", tenant)
-            event = json.dumps({"a": [1, NOON.isoformat()]})
-            rows = await connection.fetch(statement, "umbrella", ["a"], event)
+            rows = await connection.fetch(statement, "umbrella", NOON)
             assert len(rows) == counted
     await connection.close()
     assert await store.counts("acme", ["a"]) == {"a": Counts()}

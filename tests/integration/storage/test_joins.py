@@ -2,14 +2,17 @@
 
 import asyncio
 import itertools
+from datetime import timedelta
 
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from learning.labelling import Labeller, Windows
+from learning.rewards import RewardWeights
 from models import Decision
 from storage import StoreUnavailableError
-from storage.postgres import PostgresStore, joins
+from storage.postgres import PostgresStore, join_batch
 from storage.postgres.connect import SERVICE_SETTINGS
 from tests.integration.storage.aftermath import (
     CAT,
@@ -29,6 +32,7 @@ from tests.integration.storage.aftermath import (
     settle,
     signal,
 )
+from topics import TopicNames
 
 USED = ("r", 0, "result_used", 1.0)
 
@@ -79,6 +83,28 @@ async def test_a_signal_may_come_before_its_search(store, heard, label):
     assert await published(store) == ([], [])
 
 
+async def test_a_trace_and_what_came_of_searches_are_told_with_each_label(store):
+    traced, untraced = decision(), decision("other", session="t")
+    decided = [
+        LABELLER.decided(traced, NOON, "00-aa-bb-01"),
+        LABELLER.decided(untraced, NOON),
+    ]
+    await store.joins.decide(decided, LABELLER, NOON)
+    told = []
+
+    async def publish(messages):
+        told.extend((one.value.decode(), dict(one.headers)) for one in messages)
+        return ()
+
+    for event in (signal("context.usage", "a"), signal("feedback", "b", quality_score=0.1)):
+        joined = await hear(store, event)
+        assert joined.outcomes == {("acme", "result_used"): 1}
+    assert (await settle(store, 101)).outcomes == {("acme", "no_signal"): 1}
+    await store.joins.relay(publish, 10, NOON)
+    assert [headers for _, headers in told] == [*[{"traceparent": b"00-aa-bb-01"}] * 2, {}]
+    assert not any("traceparent" in value for value, _ in told)
+
+
 @pytest.mark.requirement("TR-2", "SE-1")
 async def test_a_signal_without_a_search_is_kept_after_two_minutes(store):
     await decide(store, decision(tenant="umbrella"))
@@ -127,11 +153,12 @@ async def test_a_trajectory_has_all_of_its_decision_but_how_it_ended(store):
     await decide(store, searched)
     await hear(store, signal("context.usage"))
     (trajectory,), _ = await published(store)
-    kept = searched.model_dump(mode="json", exclude={"succeeded", "seed"})
+    kept = searched.model_dump(mode="json", exclude={"succeeded", "seed", "asked_at"})
     assert {name: trajectory.pop(name) for name in kept} == kept
     assert trajectory == {
         "revision": 0,
         "outcome": {"type": "result_used", "quality_score": 1.0, "new_query": None},
+        "used": ["m"],
         "reward": 1.0,
         "trainable": True,
         "labelled_at": "2026-11-17T12:00:00Z",
@@ -200,14 +227,74 @@ async def test_a_signal_of_another_tenant_has_no_effect(store):
 
 async def test_what_can_no_longer_be_corrected_is_forgotten(store):
     await decide(store, decision())
-    await settle(store, 1200)
-    assert (await settle(store, 1200)).settled == 0
-    assert (await settle(store, 1201)).settled == 1
+    await settle(store, 1320)
+    assert (await settle(store, 1320)).settled == 0
+    assert (await settle(store, 1321)).settled == 1
     # A decision that comes again does not open it again.
     assert (await decide(store, decision())).duplicates == 1
     await settle(store, 10_000)
     trajectories, _ = await published(store)
     assert labels(trajectories) == [("r", 0, "no_signal")]
+
+
+@pytest.mark.requirement("TR-2", "SE-1")
+async def test_a_signal_about_a_forgotten_search_is_late_at_once(store):
+    await decide(store, decision(), decision("other", tenant="umbrella"))
+    await settle(store, 1101)
+    assert (await settle(store, 1321)).settled == 2
+    joined = await hear(
+        store, signal("feedback", "f", heard=1400), signal("feedback", "g", request_id="other")
+    )
+    # Of another tenant's search nothing is known, forgotten or not.
+    assert (joined.dead, joined.parked) == ({("memory.feedback", "late"): 1}, 1)
+    _, letters = await published(store)
+    assert [one.value for one in letters] == [b"f"]
+    assert (await hear(store, signal("feedback", "f", heard=1400))).duplicates == 1
+    assert (await settle(store, 100_000)).dead == {("memory.feedback", "dangling"): 1}
+
+
+@pytest.mark.requirement("TR-2")
+async def test_when_a_sessions_end_is_forgotten_what_it_ended_is_still_known(store):
+    # With short windows a search could be forgotten before the end of its session is.
+    windows = Windows(timedelta(seconds=5), timedelta(seconds=1))
+    quick = Labeller(windows, RewardWeights(), TopicNames(), lambda: NOON)
+    await store.joins.decide([quick.decided(decision(), NOON)], quick, NOON)
+    await store.joins.hear([signal("session.abandonments", heard=5)], quick, second(5))
+    for until in range(0, 400, 10):
+        joined = await store.joins.settle(second(until), quick, MUCH_LATER, 1000)
+        assert joined.dead == {}
+    assert (await store.joins.join_health()).open == 0
+    trajectories, letters = await published(store)
+    assert (labels(trajectories), letters) == ([("r", 0, "result_ignored")], [])
+
+
+@pytest.mark.requirement("TR-1", "TR-2")
+@pytest.mark.parametrize("order", [(0, 1), (1, 0)])
+async def test_searches_of_a_session_are_in_the_order_in_which_they_were_asked_for(store, order):
+    # The first took the slow lane: it began, and ended, after the second.
+    both = [
+        decision("first", at=50, query=CAT, asked_at=second(0)),
+        decision("second", at=2, query=PET, asked_at=second(1)),
+    ]
+    for place in order:
+        await decide(store, both[place])
+    await settle(store, 100_000)
+    trajectories, _ = await published(store)
+    newest = {one["request_id"]: one["outcome"]["type"] for one in trajectories}
+    assert newest == {"first": "query_refined", "second": "no_signal"}
+    # A trajectory says when a search began, as it always did.
+    assert {one["started_at"] for one in trajectories} == {
+        *("2026-11-16T12:00:50Z", "2026-11-16T12:00:02Z")
+    }
+    assert not any("asked_at" in one for one in trajectories)
+
+
+@pytest.mark.requirement("TR-2")
+async def test_a_session_that_was_left_before_its_search_began_is_left(store):
+    await decide(store, decision(at=60, asked_at=second(0)))
+    await hear(store, signal("session.abandonments", heard=10))
+    trajectories, _ = await published(store)
+    assert labels(trajectories) == [("r", 0, "result_ignored")]
 
 
 async def test_what_could_not_be_published_is_published_later(store):
@@ -219,10 +306,27 @@ async def test_what_could_not_be_published_is_published_later(store):
     health = await store.joins.join_health()
     assert (health.open, health.parked, health.outbox, health.oldest_at) == (0, 0, 1, NOON)
     with pytest.raises(Exception):  # noqa: B017 — a store may take it for its own failure
-        await store.joins.relay(fail, 10)
+        await store.joins.relay(fail, 10, NOON)
     trajectories, _ = await published(store)
     assert labels(trajectories) == [USED]
     assert (await store.joins.join_health()).outbox == 0
+
+
+async def test_what_the_broker_refuses_is_kept_out_of_the_way_and_can_be_tried_again(store):
+    async def refuse_acme(messages):
+        return [place for place, one in enumerate(messages) if b'"acme"' in one.value]
+
+    await decide(store, decision(), decision(tenant="umbrella"))
+    await hear(store, signal("context.usage"), signal("context.usage", tenant="umbrella"))
+    assert await store.joins.relay(refuse_acme, 10, NOON) == 2
+    health = await store.joins.join_health()
+    assert (health.outbox, health.oldest_at, health.refused) == (0, None, 1)
+    assert await published(store) == ([], [])
+    assert await store.joins.release(NOON - timedelta(seconds=1)) == 0
+    assert await store.joins.release(NOON) == 1
+    trajectories, _ = await published(store)
+    assert [one["tenant_id"] for one in trajectories] == ["acme"]
+    assert (await store.joins.join_health()).refused == 0
 
 
 async def test_what_fails_half_way_leaves_nothing_and_can_be_done_again(store, monkeypatch):
@@ -265,7 +369,8 @@ COMMON = {
 }
 DECISIONS = st.builds(
     dict, request_id=FEW(NAMES), at=FEW([0, 5, 5, 50, 101, 130]), took=FEW([0, 1, 30]),
-    query=FEW([CAT, PET, RAIN, GET]), **COMMON,
+    query=FEW([CAT, PET, RAIN, GET]), asked_at=FEW([None, second(0), second(4), second(100)]),
+    **COMMON,
 )  # fmt: skip
 TIMES = {"heard": FEW([1, 10, 60, 105, 1000, 1120, 1500]), "at": FEW([None, None, 0, 7, 55, 120])}
 HEARD = st.one_of(
@@ -332,7 +437,7 @@ async def test_labels_are_those_of_the_log_whatever_the_order(store, decisions, 
     }
     for many in told.values():
         assert [one["revision"] for one in many] == list(range(len(many)))
-        outcomes = [one["outcome"] for one in many]
+        outcomes = [(one["outcome"], one["used"]) for one in many]
         assert all(one != other for one, other in itertools.pairwise(outcomes))
     codes = [dict(one.headers)["memstream-error-code"].decode() for one in letters]
     assert sorted(codes) == sorted(oracle.dead().elements())
@@ -349,7 +454,7 @@ async def test_a_worker_that_is_stopped_in_the_middle_holds_up_others_only_for_a
     async def stop(_):
         await asyncio.sleep(3)
 
-    relaying = asyncio.create_task(stopped.joins.relay(stop, 10))
+    relaying = asyncio.create_task(stopped.joins.relay(stop, 10, NOON))
     await asyncio.sleep(0.5)
     assert await published(other) == ([], []), "it is being published"
     with pytest.raises(StoreUnavailableError):
@@ -368,7 +473,7 @@ async def test_who_waits_for_another_judge_sees_what_that_one_saw(
 ):
     store = await PostgresStore.open(emptied_postgres)
     await decide(store, decision("a"))
-    record, judged, go_on = joins._Tenant._record, asyncio.Event(), asyncio.Event()
+    record, judged, go_on = join_batch.JoinBatch._record, asyncio.Event(), asyncio.Event()
 
     async def wait_once(*arguments):
         await record(*arguments)
@@ -376,7 +481,7 @@ async def test_who_waits_for_another_judge_sees_what_that_one_saw(
             judged.set()
             await go_on.wait()
 
-    monkeypatch.setattr(joins._Tenant, "_record", wait_once)
+    monkeypatch.setattr(join_batch.JoinBatch, "_record", wait_once)
     deciding = asyncio.create_task(decide(store, decision("b", at=5, query=query)))
     await judged.wait()
     abandoned = signal("session.abandonments", request_id="a")
@@ -389,4 +494,89 @@ async def test_who_waits_for_another_judge_sees_what_that_one_saw(
     trajectories, _ = await published(store)
     last = {one[0]: one[2:] for one in labels(trajectories)}
     assert last["a"] == (("query_refined", PET) if query == PET else ("result_ignored",))
+    await store.close()
+
+
+@pytest.mark.requirement("TR-2")
+async def test_a_search_and_the_end_of_its_session_do_not_miss_each_other_beside_a_sweep(
+    emptied_postgres, monkeypatch
+):
+    """Neither sees the other before it is committed, and a sweep in between sees only one."""
+    store = await PostgresStore.open(emptied_postgres)
+    park, ended, go_on = join_batch.JoinBatch._park, asyncio.Event(), asyncio.Event()
+
+    async def wait(*arguments):
+        await park(*arguments)
+        ended.set()
+        await go_on.wait()
+
+    monkeypatch.setattr(join_batch.JoinBatch, "_park", wait)
+    ending = asyncio.create_task(hear(store, signal("session.abandonments")))
+    await ended.wait()
+    others = decision(session="another", request_id="other")
+    await decide(store, others)
+    deciding = asyncio.create_task(decide(store, decision()))
+    await asyncio.wait({deciding}, timeout=0.5)
+    await settle(store, 300)
+    go_on.set()
+    await asyncio.gather(ending, deciding)
+    await settle(store, 300)
+    trajectories, _ = await published(store)
+    last = {one[0]: one[2:] for one in labels(trajectories)}
+    assert last == {"r": ("result_ignored",), "other": ("no_signal",)}
+    await store.close()
+
+
+@pytest.mark.requirement("TR-2", "SE-1")
+async def test_a_batch_of_many_tenants_keeps_their_events_apart(store):
+    tenants = [f"tenant {number}" for number in range(40)]
+    early, on_time = tenants[::2], tenants[1::2]
+    # All have the same request and event ids; of each second one the signal comes first.
+    uses = {
+        name: signal("context.usage", tenant=name, quality_score=number / 40)
+        for number, name in enumerate(tenants)
+    }
+    waiting = await hear(store, *(uses[name] for name in reversed(early)), uses[early[0]])
+    assert (waiting.parked, waiting.duplicates) == (20, 1)
+    await decide(store, *(decision(tenant=name) for name in tenants), decision(tenant=tenants[3]))
+    heard = await hear(store, *(uses[name] for name in on_time), uses[early[1]])
+    assert (heard.parked, heard.duplicates) == (0, 1)
+    trajectories, letters = await published(store)
+    assert letters == []
+    found = {one["tenant_id"]: one["outcome"]["quality_score"] for one in trajectories}
+    assert len(trajectories) == len(found) == 40
+    assert found == {name: number / 40 for number, name in enumerate(tenants)}
+    await decide(store, *(decision("next", tenant=name, at=5, query=RAIN) for name in tenants))
+    assert (await settle(store, 300)).settled >= 40
+    trajectories, _ = await published(store)
+    assert {one["tenant_id"] for one in trajectories} == set(tenants)
+    assert set(labels(trajectories)) == {("next", 0, "no_signal")}
+
+
+async def test_batches_of_the_same_sessions_do_not_wait_for_each_other_in_a_circle(
+    emptied_postgres,
+):
+    store = await PostgresStore.open(emptied_postgres)
+    pairs = [(tenant, number) for tenant in ("acme", "umbrella") for number in range(60)]
+    searches = [decision(f"r{n:02}", tenant=name, at=n, query=RAIN) for name, n in pairs]
+    uses = [
+        signal("context.usage", f"e{n}", tenant=name, request_id=f"r{n:02}") for name, n in pairs
+    ]
+    judged = [signal("feedback", f"e{n}", tenant=name, request_id=f"r{n:02}") for name, n in pairs]
+    # A circle would be a StoreUnavailableError after PostgreSQL's deadlock_timeout.
+    for start in range(4):
+        share = slice(start, None, 4)
+        await asyncio.gather(
+            decide(store, *searches[share]),
+            hear(store, *reversed(uses[share])),
+            hear(store, *judged[share]),
+            hear(store, *(judged[(start + 1) % 4 :: 4])),
+        )
+    trajectories, letters = await published(store)
+    assert letters == []
+    last = {
+        (one["tenant_id"], *label[:1]): label[2:]
+        for one, label in zip(trajectories, labels(trajectories), strict=True)
+    }
+    assert last == {(name, f"r{n:02}"): ("result_used", 0.5) for name, n in pairs}
     await store.close()

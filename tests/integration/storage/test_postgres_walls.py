@@ -10,9 +10,11 @@ from models import Item
 from storage import Change, Embedding
 from storage.postgres import PostgresStore, migrate
 from tests.integration.storage.aftermath import decide, decision, hear, signal
+from tests.integration.storage.school import learn, trajectory
 
 JOINED = ["open_trajectories", "parked_signals", "abandonments", "outbox"]
-TABLES = ["memories", "inbox", "postings", "corpora", "tenant_overrides", *JOINED]
+LEARNED = ["policies", "lessons", "policy_events"]
+TABLES = ["memories", "inbox", "postings", "corpora", "tenant_overrides", *JOINED, *LEARNED]
 AS_THE_SERVICE = {"role": "memstream_app", "search_path": "memstream,public"}
 
 
@@ -36,6 +38,8 @@ async def url(emptied_postgres):
         await hear(store, signal("context.usage", tenant=tenant))
         await hear(store, signal("feedback", tenant=tenant, request_id="unknown"))
         await hear(store, signal("session.abandonments", tenant=tenant))
+        taught = [trajectory(number, tenant=tenant) for number in range(5)]
+        await learn(store, *taught, tenant=tenant)
     await store.close()
     return emptied_postgres
 
@@ -106,6 +110,13 @@ async def test_a_tenant_is_no_pattern(service, tenant):
         "INSERT INTO abandonments VALUES ('umbrella', 's', 'f', now(), now(), now(), '{}', '{}')",
         "INSERT INTO outbox (tenant_id, topic, headers, written_at)"
         " VALUES ('umbrella', 'memory.trajectories', '[]', now())",
+        "INSERT INTO policies (tenant_id) VALUES ('hooli')",
+        "INSERT INTO policies (tenant_id) VALUES ('umbrella') ON CONFLICT (tenant_id)"
+        " DO UPDATE SET version = 9",
+        "INSERT INTO lessons (tenant_id, trajectory_id, revision, completed_at)"
+        " VALUES ('umbrella', 't', 1, now())",
+        "INSERT INTO policy_events (tenant_id, at, steps, trained, kind, version, told)"
+        " VALUES ('umbrella', now(), 1, 1, 'promoted', 1, '{}')",
         *(f"UPDATE {table} SET tenant_id = 'umbrella'" for table in TABLES),
         # Nor may what is hidden be met by its key.
         "INSERT INTO corpora VALUES ('umbrella', 1, 1) ON CONFLICT (tenant_id)"
@@ -167,15 +178,42 @@ async def test_what_is_due_across_tenants_tells_their_names_and_nothing_else(ser
     assert sorted(tuple(row) for row in due) == [("acme", *names), ("umbrella", *names)]
     assert await service.fetch("SELECT * FROM due_by('2026-01-01', '1 minute', 10)") == []
     assert tuple(await service.fetchrow("SELECT open, parked, outbox FROM join_health()")) == (
-        *(0, 2, 2),
+        *(0, 2, 4),
     )
     assert await service.fetchval("SELECT forget_trajectories('2026-01-01', 10)") == 0
+    assert await service.fetchval("SELECT forget_inbox('2026-01-01', 10)") == 0
     assert await everything(url) == before
+
+
+@pytest.mark.requirement("SE-1", "TR-8")
+async def test_what_tenants_give_is_told_without_who_gave_it(service, url):
+    assert await service.fetchval("SELECT contributions_changed()")
+    given = await service.fetch("SELECT * FROM gather_contributions()")
+    assert [tuple(row) for row in given] == [("4.0",), ("4.0",)]
+    assert not await service.fetchval("SELECT contributions_changed()")
+    assert await service.fetch("SELECT * FROM stale_policies(10)") == []
+    await service.execute("INSERT INTO common_policy VALUES (true, 1, '[]', '{}', now())")
+    stale = await service.fetch("SELECT * FROM stale_policies(10)")
+    assert sorted(tuple(row) for row in stale) == [("acme",), ("umbrella",)]
+    # Whether another has opted out is nobody's business.
+    async with service.transaction():
+        await service.execute("SELECT set_config('app.tenant_id', 'umbrella', true)")
+        await service.execute(
+            "UPDATE tenant_overrides SET overrides = '{\"global_prior\": false}'"
+            " WHERE tenant_id = 'umbrella'"
+        )
+        assert await service.fetchval("SELECT opted_out('umbrella')")
+    assert not await service.fetchval("SELECT opted_out('umbrella')")
 
 
 @pytest.mark.requirement("SE-1")
 @pytest.mark.parametrize(
-    "function", ["due_by", "forget_trajectories", "take_outbox", "join_health"]
+    "function",
+    [
+        *("due_by", "forget_trajectories", "forget_inbox", "take_outbox", "join_health"),
+        *("opted_out", "contributions_changed", "gather_contributions", "stale_policies"),
+        "release_refused",
+    ],
 )
 async def test_only_the_service_may_reach_across_tenants(url, function):
     connection = await asyncpg.connect(url)
@@ -268,6 +306,27 @@ async def test_every_table_with_a_tenant_has_a_wall(url):
     )
     await connection.close()
     assert unwalled == []
+
+
+async def test_only_the_doors_let_the_service_see_beyond_one_tenant(url):
+    connection = await asyncpg.connect(url)
+    doors = await connection.fetch(
+        "SELECT proname FROM pg_proc WHERE pronamespace = 'memstream'::regnamespace AND prosecdef"
+    )
+    await connection.close()
+    named = {door["proname"] for door in doors}
+    # What goes through a batch from tenant to tenant is none of them.
+    assert not named & {"mark_seen", "open_searches", "standings", "record_verdicts", "put_out"}
+    assert named >= {"due_by", "forget_trajectories", "take_outbox", "join_health"}
+
+
+@pytest.mark.requirement("SE-1")
+async def test_a_batch_finds_in_each_turn_what_is_that_tenants(service):
+    found = await service.fetch(
+        "SELECT tenant_id, request_id FROM standings($1, $2, $3, false)",
+        *(["acme", "nobody", "umbrella"], [1, 2, 3], ["r", "r", "r"]),
+    )
+    assert [tuple(row) for row in found] == [("acme", "r"), ("umbrella", "r")]
 
 
 async def test_migrating_again_changes_nothing(url):

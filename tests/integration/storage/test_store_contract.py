@@ -3,11 +3,12 @@
 import asyncio
 from datetime import timedelta
 
+import asyncpg
 import numpy as np
 import pytest
 
 from storage import Embedding, Filter, StoreError, StoreUnavailableError
-from storage.postgres import PostgresStore
+from storage.postgres import PostgresStore, migrate
 from storage.sqlite import SqliteStore
 from tests.integration.storage.directions import (
     MODEL,
@@ -279,6 +280,13 @@ async def test_what_is_deleted_leaves_nothing_behind_in_the_file(tmp_path):
 
 async def test_a_database_that_was_not_migrated_says_so(postgres_url):
     with pytest.raises(StoreError, match="memstream migrate"):
+        await PostgresStore.open(postgres_url)
+    # One that was written after its successors is missed all the same.
+    await migrate(postgres_url)
+    connection = await asyncpg.connect(postgres_url)
+    await connection.execute("DELETE FROM memstream.migrations WHERE version = 7")
+    await connection.close()
+    with pytest.raises(StoreError, match=r"lacks 0007_joins\.sql: run"):
         await PostgresStore.open(postgres_url)
 
 

@@ -24,6 +24,7 @@ FEW = st.sampled_from
 VOCABULARY = [
     *("run", "runs", "running", "cat", "Cats", "Dr.", "Smith", "smithy", "the", "is", "not"),
     *("café", "CAFÉ", "cafe\u0301", "naïve", "straße", "ＷＩＤＥ", "wide", "İstanbul", "ﬁsh"),
+    *("हिन्दी", "हिन्द", "किताब", "किताबें", "தமிழ்", "สวัสดี", "\u0301"),
     *("東京", "京", "東京都", "日本語", "ねこ", "고양이", "ｶﾞ", "・", "𠮷野家"),
     *("🌍", "🙂", "!!!", "—", "%", "_", "*", '"', "'", "can't", "user's", "42", "A:", "Title: x"),
     *("x" * 70, "AND", "OR", "NOT", "NEAR(", "terms:cat", "^run", "-cat"),

@@ -5,6 +5,8 @@ import json
 import time
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
+from functools import partial
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -14,6 +16,7 @@ from agents.delivery import Delivery, TooLargeError
 from agents.desk import Desk, Outgoing
 from agents.guard import Guard
 from agents.outcomes import Outcomes
+from agents.replies import ReplyTopics
 from agents.service import ContextService, SearchService
 from learning.labelling import Labeller, Windows
 from learning.rewards import RewardWeights
@@ -37,11 +40,16 @@ class Published:
 
     messages: list = field(default_factory=list)
     largest: int = 8 * 1024 * 1024
+    limited: str = "results"
 
     async def publish(self, topic, *, key, value, headers=()):
-        if topic.endswith("results") and len(value) > self.largest:
-            raise TooLargeError(f"{len(value)} bytes")
+        size = len(value or b"") + sum(len(more or b"") for _, more in headers) + len(key or b"")
+        if topic.endswith(self.limited) and size > self.largest:
+            raise TooLargeError(f"{size} bytes")
         self.messages.append((topic, key, value, dict(headers)))
+
+    async def begin(self, topic, **message):
+        return partial(self.publish, topic, **message)
 
     def on(self, suffix):
         return [message for message in self.messages if message[0] == f"memory.{suffix}"]
@@ -74,13 +82,24 @@ def delivery(value, *, topic="memory.items", key=b"acme/s", headers=(), offset=0
 
 def services(answering, published, dead_letters, names, guard=None):
     """Everything that answers requests, by the topic they come on."""
-    outgoing = Outgoing(published, names, dead_letters, lambda: NOON)
-    admit = (guard or Guard()).admit_request
+    guard = guard or Guard()
+    admit = guard.admit_request
+
+    async def exists(topic):
+        return not topic.endswith("missing")
+
+    # Not looked at before they are needed: some tests have nothing that may be looked at.
+    tenants = SimpleNamespace(
+        in_force=lambda tenant_id: answering.search.tenants.in_force(tenant_id),
+        in_force_now=lambda tenant_id: answering.search.tenants.in_force_now(tenant_id),
+    )
+    replies = ReplyTopics(tenants, exists, guard, names)
+    outgoing = Outgoing(published, names, dead_letters, replies, lambda: NOON)
     searching = Desk(SearchRequest, SearchResult, admit, Topic.SEARCH_RESULTS, outgoing)
     assembling = Desk(ContextRequest, ContextAssembled, admit, Topic.CONTEXT_ASSEMBLED, outgoing)
     return outgoing, {
         "memory.search.requests": SearchService(searching, answering, outgoing),
-        "memory.context.requests": ContextService(assembling, answering, outgoing),
+        "memory.context.requests": ContextService(assembling, answering, outgoing, guard),
     }
 
 

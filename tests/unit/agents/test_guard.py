@@ -1,6 +1,8 @@
 """With AUTH=jwt: what a token does not allow is refused before anything is computed."""
 
 import json
+from dataclasses import replace
+from datetime import timedelta
 
 import pytest
 from prometheus_client import REGISTRY
@@ -122,7 +124,7 @@ async def test_a_request_for_another_tenant_is_refused_before_anything_is_comput
     audit = await refuse_request(
         searching(Untouchable()), published, headers, {"tenant_id": "umbrella"}, "forbidden"
     )
-    assert (audit["who"], audit["tenant"]) == ("alice", "umbrella")
+    assert (audit["who"], audit["tenant_id"]) == ("alice", "umbrella")
 
 
 @pytest.mark.requirement("SE-17")
@@ -207,6 +209,25 @@ async def test_no_role_writes_or_deletes_for_another_tenant(
     headers = bearer(token(roles=roles))
     fields = {"tenant": "umbrella", "op": op}
     await refuse_item(guard, dead_letters, published, headers, fields, "forbidden")
+
+
+@pytest.mark.requirement("SE-17")
+async def test_what_waited_needs_a_token_that_held_when_the_broker_took_it(
+    guard, dead_letters, store, published
+):
+    """By the broker's clock only: a producer could say anything of when it sent something."""
+    expired = bearer(token(exp=NOON.timestamp() - 3600, iat=NOON.timestamp() - 7200))
+    waited = delivery(item("waited"), headers=expired)
+    claimed = delivery(item("claimed"), headers=expired)
+    an_hour_and_a_half_ago = NOON - timedelta(minutes=90)
+    batch = [
+        replace(waited, at=an_hour_and_a_half_ago, by_broker=True),
+        replace(claimed, at=an_hour_and_a_half_ago),
+        replace(delivery(item("late"), headers=expired), by_broker=True),
+    ]
+    await ItemsAgent(Ingest(store, WordEmbedder()), dead_letters, guard)(batch)
+    assert list(await store.counts("acme", ["waited", "claimed", "late"])) == ["waited"]
+    assert len(published.on("dead-letters")) == 2
 
 
 @pytest.mark.requirement("SE-17")

@@ -1,6 +1,8 @@
 """Two lanes, one contract: what is taken apart is answered like everything else."""
 
 import json
+from dataclasses import replace
+from datetime import timedelta
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -281,6 +283,11 @@ async def test_who_asks_for_a_way_of_searching_gets_exactly_that(lanes_for, publ
             ("memstream-origin", b"memory.search.requests"),
             ("memstream-handed-over-at", b"2026-11-16T12:00"),
         ],
+        [
+            ("memstream-origin", b"memory.search.requests"),
+            ("memstream-handed-over-at", b"2026-11-16T12:00Z"),
+            ("memstream-written-at", b"yesterday"),
+        ],
     ],
 )
 async def test_what_no_agent_handed_over_is_kept(lanes_for, published, headers):
@@ -305,6 +312,44 @@ async def test_the_slow_lane_checks_tokens_as_well(lanes_for, published, tmp_pat
     await lanes.fast(asked(COMPLEX, "r2", headers=bearer(token("hs"))))
     await lanes.slow()
     assert lanes.answers("search.results", SearchResult)[-1].status == "ok"
+
+
+@pytest.mark.requirement("TR-2")
+@pytest.mark.usefixtures("remembered")
+@pytest.mark.parametrize("query", [SIMPLE, COMPLEX])
+@pytest.mark.parametrize("topic", ["memory.search.requests", "memory.context.requests"])
+async def test_a_search_has_its_place_by_when_it_was_asked_for(lanes_for, query, topic):
+    lanes = lanes_for()
+    earlier, later = NOON - timedelta(hours=3), NOON + timedelta(hours=3)
+    await lanes.fast(replace(asked(query, "waited", topic), at=earlier))
+    if topic == "memory.search.requests":
+        told = {"requested_at": (NOON - timedelta(hours=4)).isoformat()}
+        await lanes.fast(replace(asked(query, "told", topic, **told), at=earlier))
+    # Nobody asks for what has begun already: somebody's clock is ahead.
+    await lanes.fast(replace(asked(query, "ahead", topic), at=later))
+    await lanes.slow()
+    moments = {one.request_id: one.moment for one in lanes.decisions()}
+    assert moments.pop("told", NOON - timedelta(hours=4)) == NOON - timedelta(hours=4)
+    assert moments == {"waited": earlier, "ahead": NOON}
+    assert {one.started_at for one in lanes.decisions()} == {NOON}
+
+
+@pytest.mark.requirement("SE-1", "SE-17")
+@pytest.mark.usefixtures("remembered")
+async def test_what_is_made_of_another_tenants_memories_is_no_signal_of_it(
+    lanes_for, published, tmp_path
+):
+    keys = write_keys(tmp_path / "keys.json", jwk("hs"))
+    lanes = lanes_for(guard=Guard(Tokens(KeyFile(keys), lambda: NOON)))
+    topic = "memory.context.requests"
+    elevated = bearer(token(tenant="umbrella", roles=["cross_tenant_read"]))
+    await lanes.fast(asked(SIMPLE, "theirs", topic, elevated))
+    await lanes.fast(asked(SIMPLE, "ours", topic, bearer(token())))
+    assert [one.status for one in lanes.answers("context.assembled", ContextAssembled)] == [
+        *("ok", "ok")
+    ]
+    assert [one.request_id for one in lanes.answers("context.usage", ContextUsage)] == ["ours"]
+    assert published.on("dead-letters") == []
 
 
 @pytest.mark.requirement("RX-9")

@@ -1,6 +1,7 @@
 """The search agent: every request gets one answer, and only its own tenant's memories."""
 
-from datetime import UTC, datetime
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -246,3 +247,20 @@ async def test_every_answer_has_the_same_shape(agent_for, published, value):
         for memory in answer["results"]:
             assert set(memory) == RESULT_KEYS
             assert 0 <= memory["score"] <= 1
+
+
+@pytest.mark.usefixtures("remembered")
+async def test_a_request_of_so_long_ago_that_it_may_have_been_served_is_refused(
+    agent_for, published, store
+):
+    old = replace(asked(request()), at=NOON - timedelta(days=7, seconds=1))
+    await agent_for()([old])
+    (result,) = published.results()
+    assert (result["status"], result["error"]["code"]) == ("error", "unavailable")
+    assert "7 days" in result["error"]["message"]
+    ((_, _, value, headers),) = published.on("dead-letters")
+    assert (value, headers["memstream-error-code"]) == (old.value, b"late")
+    assert published.on("internal.decisions") == []
+    assert (await store.counts("acme", ["acme-a"]))["acme-a"] == Counts()
+    await agent_for()([replace(old, at=NOON - timedelta(days=7))])
+    assert published.results()[1]["status"] == "ok"

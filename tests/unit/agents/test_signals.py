@@ -191,7 +191,7 @@ async def test_a_signal_that_its_token_does_not_allow_is_kept_and_not_taken(
         await AGENTS[topic](remembered, outcomes, dead_letters, guard)([forged, mine])
     assert metric("memstream_refusals_total", code=code) == refusals + 1
     (audit,) = [line for line in logs if line["event"] == "refused"]
-    assert (audit["code"], audit["id"], audit["tenant"]) == (code, "forged", "acme")
+    assert (audit["code"], audit["id"], audit["tenant_id"]) == (code, "forged", "acme")
     ((_, _, value, kept),) = published.on("dead-letters")
     assert (value, kept["memstream-error-code"]) == (forged.value, code.encode())
     assert kept.get("authorization", b"redacted") == b"redacted"

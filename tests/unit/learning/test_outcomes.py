@@ -33,7 +33,7 @@ GAVE_UP = SessionAbandonment(**NAMED, event_id="a")
 qualities = st.sampled_from([0.0, 0.25, 0.5, 1.0])
 ids = st.sampled_from("abc")
 signals = st.one_of(
-    st.builds(use, qualities, ids, st.sampled_from([(), ("m",)])),
+    st.builds(use, qualities, ids, st.sampled_from([(), ("m",), ("n", "m")])),
     st.builds(said, qualities, ids),
     st.builds(reworded, st.sampled_from(["x", "y"]), ids),
     st.just(GAVE_UP),
@@ -141,7 +141,18 @@ def test_silence_is_ignoring_only_if_the_session_went_on():
         ("", "cat", False),
         ("?", "!", False),
         ("weather", "her cat's name", False),
+        ("東京の天気", "東京の今日の天気", True),
+        ("東京の天気", "大阪の人口", False),
+        ("東京の天気", "東京の天気", False),
+        ("猫", "犬", False),
+        ("날씨 서울", "서울 오늘 날씨", True),
     ],
 )
 def test_a_rewording_is_similar_and_not_the_same(query, later, reworded):
     assert is_reworded(query, later) is reworded
+
+
+@pytest.mark.requirement("TR-1", "TR-7")
+def test_which_memories_were_used_is_known():
+    after = known([(use(memory_ids=("n", "m")), NOON), (use(0.5, "v", ("l", "m")), NOON)])
+    assert (after.used, after.memories) == (1.0, ("l", "m", "n"))

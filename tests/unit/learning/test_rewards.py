@@ -53,7 +53,8 @@ def test_a_reward_stays_in_its_range_whatever_the_weights(outcome, tokens, succe
 
 @pytest.mark.requirement("TR-3")
 def test_nothing_is_learned_from_silence_or_from_an_outage():
-    assert [kind for kind, one in OUTCOMES.items() if not trainable(one, succeeded=True)] == [
+    assert [kind for kind, one in OUTCOMES.items() if not trainable(one, "q", succeeded=True)] == [
         "no_signal"
     ]
-    assert not any(trainable(one, succeeded=False) for one in OUTCOMES.values())
+    assert not any(trainable(one, "q", succeeded=False) for one in OUTCOMES.values())
+    assert not any(trainable(one, "", succeeded=True) for one in OUTCOMES.values())

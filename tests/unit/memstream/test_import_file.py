@@ -41,7 +41,24 @@ def test_missing_ids_and_tenants_are_filled_in(tmp_path, new_id):
     assert (item.tenant_id, item.event_id, item.memory_id) == ("t", "id-0", "id-1")
 
 
-@pytest.mark.parametrize("line", ["{", "[]", '{"content": 1, "tenant": "t"}', '{"content": "x"}'])
+@pytest.mark.parametrize("sign", ["\u2028", "\u2029", "\x85", "\x0b"])
+def test_only_a_line_feed_ends_a_line(tmp_path, new_id, sign):
+    line = f'{{"content": "one{sign}two", "tenant": "t"}}'.replace("\x0b", "\\u000b")
+    file = tmp_path / "memories.jsonl"
+    file.write_bytes(f"{line}\r\n\n{line}\n".encode())
+    assert [item.content for item in read_items(file, None, new_id)] == [f"one{sign}two"] * 2
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "{",
+        "[]",
+        f'{{"content": {"9" * 5000}}}',
+        '{"content": 1, "tenant": "t"}',
+        '{"content": "x"}',
+    ],
+)
 def test_a_line_that_is_wrong_is_named(tmp_path, new_id, line):
     with pytest.raises(ImportFileError, match="line 2"):
         read_items(_file(tmp_path, {"content": "fine", "tenant": "t"}, line), None, new_id)

@@ -4,6 +4,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
+from memstream.broker import Broker as Address
 from memstream.progress import MOST_LOOKS, InputProgress
 
 NOON = datetime(2026, 11, 16, 12, tzinfo=UTC)
@@ -58,10 +59,36 @@ class Seconds:
         return NOON + timedelta(seconds=self.passed)
 
 
-def progress(broker):
-    made = InputProgress("", "group", ["topic"], Seconds())
+def progress(broker, *others):
+    made = InputProgress(Address(""), "group", [["topic"]], Seconds(), others)
     made._admin = made._consumer = broker
     return made
+
+
+@pytest.mark.requirement("OB-5")
+async def test_what_is_left_to_be_read_is_told_of_every_topic():
+    broker = Broker(a=(0, 5, 3), b=(4, 4, -1))
+    read = progress(broker, "other")
+    assert read.lag == {}
+    await read.read_until()
+    assert read.lag == {"topic": 2, "other": 2}
+    broker.partitions["b"] = (4, 9, -1)
+    await read.read_until()
+    assert read.lag == {"topic": 7, "other": 7}
+    broker.partitions.update(a=(0, 5, 5), b=(4, 9, 9))
+    await read.read_until()
+    assert read.lag == {"topic": 0, "other": 0}
+
+
+async def test_other_topics_hold_up_no_deadline():
+    class Behind(Broker):
+        async def list_consumer_group_offsets(self, group, partitions):
+            return {one: Committed(5 if one.topic == "topic" else 0) for one in partitions}
+
+    read = progress(Behind(a=(0, 5, 5)), "other")
+    assert await read.read_until() is None
+    assert await read.read_until() == second(1)
+    assert read.lag == {"topic": 0, "other": 5}
 
 
 def second(number):
@@ -88,6 +115,29 @@ async def test_a_moment_counts_once_all_that_was_there_then_is_committed():
     assert await read.read_until() == second(6)
 
 
+@pytest.mark.requirement("TR-2")
+async def test_a_moment_is_over_once_what_it_led_to_has_been_read_as_well():
+    class Stages(Broker):
+        def _of(self, partition):
+            return self.partitions[partition.topic]
+
+        async def describe_topics(self, topics):
+            return [{"topic": topic, "partitions": [{"partition": 0}]} for topic in topics]
+
+    broker = Stages(requests=(0, 1, 0), decisions=(0, 0, -1))
+    read = InputProgress(Address(""), "group", [["requests"], ["decisions"]], Seconds())
+    read._admin = read._consumer = broker
+    for _ in range(3):
+        assert await read.read_until() is None, "the request has not been read"
+    # Whoever read it wrote a decision before that was known.
+    broker.partitions.update(requests=(0, 1, 1), decisions=(0, 1, -1))
+    for _ in range(3):
+        assert await read.read_until() is None, "its decision has not been read"
+    broker.partitions["decisions"] = (0, 1, 1)
+    assert await read.read_until() == second(5)
+    assert await read.read_until() == second(6)
+
+
 async def test_where_nothing_is_left_to_read_nobody_need_have_read():
     read = progress(Broker(a=(7, 7, -1), b=(0, 0, -1), c=(4, 4, 2)))
     assert await read.read_until() is None
@@ -106,7 +156,7 @@ async def test_a_long_backlog_takes_little_memory_and_is_passed_step_by_step():
     for end in range(1, 1000):
         broker.partitions["a"] = (0, end, 0)
         assert await read.read_until() is None
-        assert len(read._looks) <= MOST_LOOKS
+        assert len(read._stages[0]._looks) <= MOST_LOOKS
     broker.partitions["a"] = (0, 1000, 500)
     assert second(400) < await read.read_until() <= second(500)
     broker.partitions["a"] = (0, 1000, 1000)

@@ -5,6 +5,7 @@ import os
 import psutil
 import pytest
 
+from memstream.addresses import sqlite_path
 from memstream.runtime import Runtime, forget_runtime, read_runtime, with_running_parts
 from memstream.settings import Settings
 
@@ -45,3 +46,9 @@ def test_running_parts_fill_in_what_is_not_configured(tmp_path, runtime):
     assert (found.broker, found.database) == ("kafka://127.0.0.1:9092", runtime.database)
     chosen = Settings(data_dir=tmp_path, broker="kafka://elsewhere:1", database="postgresql://x/y")
     assert with_running_parts(chosen) == chosen
+
+
+def test_a_running_services_file_may_be_in_a_folder_of_its_own(tmp_path, runtime):
+    database = tmp_path / "demo" / "memstream.db"
+    runtime.model_copy(update={"database": str(database)}).write(tmp_path)
+    assert sqlite_path(with_running_parts(Settings(data_dir=tmp_path))) == database

@@ -3,6 +3,7 @@
 import pytest
 from pydantic import ValidationError
 
+from memstream.broker import broker_of
 from memstream.settings import Settings, SettingsError, load_settings
 from memstream.worker import open_guard
 from models import InForce, SearchRequest, TenantOverrides
@@ -175,3 +176,49 @@ def test_tenants_are_served_by_the_settings_where_they_have_nothing_of_their_own
 def test_secrets_are_never_shown(monkeypatch):
     monkeypatch.setenv("MEMSTREAM_LLM_API_KEY", "s3cret")
     assert "s3cret" not in repr(load_settings())
+
+
+SASL = {"broker": "kafka://h:1", "broker_security_protocol": "sasl_ssl", "broker_username": "me"}
+
+
+def test_the_broker_may_ask_for_a_name_and_a_password_which_is_never_shown():
+    settings = load_settings(**SASL, broker_password="hunter2")
+    assert settings.broker_security_protocol == "SASL_SSL"
+    broker = broker_of(settings)
+    assert broker.options()["sasl_plain_password"] == "hunter2"
+    assert "hunter2" not in f"{settings!r} {broker!r} {broker} {broker.credentials()!r}"
+
+
+def test_without_security_a_broker_is_asked_for_nothing():
+    broker = broker_of(load_settings(broker="kafka://h:1,i:2"))
+    plain = {"security_protocol": "PLAINTEXT", "ssl_context": None}
+    assert broker.options() == {"bootstrap_servers": "h:1,i:2", **plain}
+    assert broker.credentials() is None
+
+
+@pytest.mark.parametrize(
+    ("chosen", "name", "reason"),
+    [
+        (SASL, "BROKER_PASSWORD", "not set"),
+        ({**SASL, "broker_password": "x", "broker_username": None}, "BROKER_USERNAME", "not set"),
+        ({"broker_username": "me"}, "BROKER_USERNAME", "has no SASL"),
+        ({"broker_security_protocol": "SSL"}, "BROKER", "PLAINTEXT only"),
+        ({"broker_security_protocol": "TLS"}, "BROKER_SECURITY_PROTOCOL", "SASL_PLAINTEXT"),
+        ({"broker_sasl_mechanism": "GSSAPI"}, "BROKER_SASL_MECHANISM", "SCRAM-SHA-256"),
+        ({"broker_ca_file": "ca.pem"}, "BROKER_CA_FILE", "has no SSL"),
+        ({**SASL, "broker_password": "x", "broker_ca_file": "no.pem"}, "BROKER_CA_FILE", "No such"),
+        ({**SASL, "broker_password": "x", "broker_ca_file": "a.pem"}, "BROKER_CA_FILE", "no cert"),
+        ({**SASL, "broker_password": "x", "broker_cert_file": "a.pem"}, "BROKER_CERT_FILE", "key"),
+        ({**SASL, "broker_password": "x", "broker_key_file": "a.pem"}, "BROKER_CERT_FILE", "not"),
+        ({"broker": "kafka://me:hunter2@h:1"}, "BROKER", "kafka://…@h:1"),
+        ({"token": "hunter2 "}, "TOKEN", "blanks"),
+    ],
+)
+def test_what_does_not_go_together_is_told_without_secrets(tmp_path, chosen, name, reason):
+    (tmp_path / "a.pem").write_text("hello")
+    with pytest.raises(SettingsError) as caught:
+        load_settings(**chosen)
+    (line,) = str(caught.value).splitlines()
+    assert line.startswith(f"MEMSTREAM_{name} (")
+    assert reason in line
+    assert "hunter2" not in line

@@ -1,15 +1,24 @@
 """The Faust application: what is set beside its settings really is set."""
 
-import pytest
+import asyncio
 
-from memstream.messenger import FETCH_MAX_WAIT_MS
+import pytest
+from memstream_client.listener import FETCH_MAX_WAIT_MS
+
+from memstream.broker import Broker
 from memstream.stream import build_app
 from memstream.transport import StreamConsumer, UnhurriedAssignor
 
 
 @pytest.fixture
 def app(tmp_path):
-    return build_app("127.0.0.1:1,127.0.0.1:2", "memory.", tmp_path, 4)
+    return build_app(Broker("127.0.0.1:1,127.0.0.1:2"), "memory.", tmp_path, 4)
+
+
+@pytest.fixture
+async def consumer(app):
+    yield app.consumer
+    app.consumer._thread.thread_loop.close()
 
 
 async def test_its_consumer_is_ours_with_our_fetch_wait_and_assignor(app):
@@ -29,4 +38,46 @@ async def test_nothing_of_its_inside_is_served_over_http(app):
 
 
 async def test_workers_of_other_prefixes_are_another_group(app, tmp_path):
-    assert app.conf.id != build_app("127.0.0.1:1", "test.", tmp_path, 4).conf.id
+    assert app.conf.id != build_app(Broker("127.0.0.1:1"), "test.", tmp_path, 4).conf.id
+
+
+@pytest.mark.parametrize("waits", [False, True])
+async def test_a_message_is_handed_on_at_once_unless_it_has_to_wait(consumer, waits):
+    room, tasks = asyncio.Event(), []
+
+    async def hand_on():
+        if waits:
+            await room.wait()
+            await asyncio.sleep(0)
+        tasks.append(asyncio.current_task())
+        return "handed on"
+
+    if waits:
+        asyncio.get_running_loop().call_soon(room.set)
+    found = await consumer.wait_first(hand_on(), asyncio.Event().wait())
+    assert found.results == ["handed on"]
+    assert (tasks == [asyncio.current_task()]) is not waits
+
+
+async def test_a_message_that_waits_for_room_is_dropped_when_a_rebalance_begins(consumer):
+    cleaned_up, suspended = [], asyncio.Event()
+
+    async def hand_on():
+        try:
+            await asyncio.Event().wait()
+        finally:
+            await asyncio.sleep(0)
+            cleaned_up.append(True)
+
+    asyncio.get_running_loop().call_soon(suspended.set)
+    await consumer.wait_first(hand_on(), suspended.wait())
+    await asyncio.sleep(0.01)
+    assert cleaned_up == [True]
+
+
+async def test_a_message_that_cannot_be_handed_on_ends_the_consumer(consumer):
+    async def hand_on():
+        raise RuntimeError("a bug")
+
+    with pytest.raises(RuntimeError, match="a bug"):
+        await consumer.wait_first(hand_on(), asyncio.Event().wait())

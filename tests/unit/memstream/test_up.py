@@ -28,7 +28,7 @@ class Ended:
 def started(monkeypatch):
     starts, enough = [], asyncio.Event()
 
-    async def start(settings, runtime, port):
+    async def start(settings, runtime, port, log):
         starts.append(port)
         if len(starts) == ENOUGH:
             enough.set()

@@ -49,8 +49,8 @@ CONTRACT = {
     SessionAbandonment: "event_id tenant_id session_id request_id? occurred_at?",
     Feedback: "event_id tenant_id session_id request_id quality_score memory_id? occurred_at?",
     Trajectory: "trajectory_id request_id tenant_id session_id revision query complexity_score "
-    "signals route actions shown outcome reward trainable tokens_used max_depth result_count "
-    "fallback? policy_version started_at completed_at labelled_at",
+    "signals route actions shown outcome used=() reward trainable tokens_used max_depth "
+    "result_count fallback? policy_version started_at completed_at labelled_at",
     Action: "kind params depth started_at duration_ms tokens result_count propensity",
     Shown: "memory_id rank propensity features",
     Outcome: "type quality_score? new_query?",

@@ -11,11 +11,12 @@ CONTRACT = (
     "routing_threshold rlm_enabled reasoning_enabled reasoning_cache_ttl_s search_threshold "
     "recall_weights fusion_weights token_budget latency_budget_ms global_prior"
 )
+KEYS = [*CONTRACT.split(), "reply_topics"]
 
 
 def test_the_keys_are_those_of_the_contract_and_each_may_be_left_out():
-    assert list(TenantOverrides.model_fields) == CONTRACT.split()
-    assert list(InForce.model_fields) == CONTRACT.split()
+    assert list(TenantOverrides.model_fields) == KEYS
+    assert list(InForce.model_fields) == KEYS
     assert TenantOverrides().own() == {}
     assert TenantOverrides().in_force() == InForce()
 

@@ -1,6 +1,7 @@
 """What the ranker looks at, feature by feature, on memories small enough to work out by hand."""
 
 import math
+from datetime import timedelta
 
 import numpy as np
 import pytest
@@ -8,13 +9,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from retrieval.ranking import FEATURES, GROUPS, PRIOR, Evidence, features, rank
+from retrieval.ranking.features import SHARED
 from storage import Found
-from tests.unit.retrieval.test_search import hit
+from tests.unit.retrieval.test_search import NOON, hit
 
 
-def table(*hits, query="cat", frequencies=(2,), memories=4, best=100):
+def table(*hits, query="cat", frequencies=(2,), memories=4, best=100, mean_rate=None):
     """Return the features of each hit by name."""
-    found = Found(hits, frequencies, memories=memories, mean_length=5.0)
+    found = Found(hits, frequencies, memories=memories, mean_length=5.0, mean_rate=mean_rate)
     rows = features(Evidence(found), query, best)
     assert rows.shape == (len(hits), len(FEATURES))
     return {
@@ -112,6 +114,41 @@ def test_what_the_best_mention_is_one_hop_away():
     assert mentioned == {"best": 0, "second": 0, "babbage": 1.0, "ada": 1.0, "inside": 0}
 
 
+@pytest.mark.requirement("SE-4")
+def test_a_title_that_many_share_is_no_title_to_hop_to():
+    def mentioned(count):
+        shared = [hit(f"ada{n}", 0.1, counts=(0,), title="ada") for n in range(count)]
+        own = table(hit("best", 0.9, counts=(1,), content="Hi Ada, and Mary"), *shared)
+        return {own[one.memory_id]["mentioned by the best"] for one in shared}
+
+    assert mentioned(SHARED) == {1.0}
+    assert mentioned(SHARED + 1) == {0.0}
+
+
+@pytest.mark.requirement("SE-11")
+def test_a_memory_is_not_mentioned_by_one_of_the_same_title():
+    said = [
+        hit("first", 0.9, counts=(1,), content="Ada: I am Ada", title="ada"),
+        hit("other", 0.1, counts=(0,), content="Ada: no", title="ada"),
+    ]
+    assert {row["mentioned by the best"] for row in table(*said).values()} == {0.0}
+
+
+@pytest.mark.requirement("SE-11")
+def test_of_memories_that_are_as_good_the_newest_mentions_first_and_then_by_id():
+    older = NOON - timedelta(days=1)
+    hits = [
+        hit("b", 0.5, counts=(1,), content="Mary"),
+        hit("a", 0.5, counts=(1,), content="Ada"),
+        hit("old", 0.5, counts=(1,), content="Kim", created_at=older),
+        *(hit(name, 0.0, counts=(0,), title=name) for name in ("ada", "mari", "kim")),
+    ]
+    for ordered in (hits, hits[::-1]):
+        own = table(*ordered)
+        rows = [own[name]["mentioned by the best"] for name in ("ada", "mari", "kim")]
+        assert rows == [1, 1 / 2, 1 / 3]
+
+
 def test_a_score_is_the_weighted_sum_and_unknown_names_do_not_count():
     rows = np.arange(2.0 * len(FEATURES)).reshape(2, -1)
     assert rank(rows, {FEATURES[0]: 2.0, FEATURES[3]: -1.0, "unknown": 9.0}).tolist() == [
@@ -120,24 +157,55 @@ def test_a_score_is_the_weighted_sum_and_unknown_names_do_not_count():
     ]
 
 
+@pytest.mark.requirement("SE-11")
 @given(
     st.lists(
         st.tuples(
-            st.none() | st.floats(-1, 1),
+            # Few numbers, so that many tie; titles that the contents name.
+            st.none() | st.sampled_from([0.5, 0.5, -0.2]) | st.floats(-1, 1),
             st.integers(0, 3),
-            st.sampled_from([None, "s", "t"]),
+            st.sampled_from([None, None, "s", "t"]),
             st.integers(0, 9),
+            st.sampled_from(["", "ada", "mari", "charl babbag"]),
+            st.sampled_from(["why?", "Ada met Mary", "Mary: yes", "Charles Babbage, Ada"]),
+            st.integers(0, 1),
         ),
         min_size=1,
-        max_size=8,
-    )
+        max_size=12,
+    ),
+    st.randoms(use_true_random=False),
 )
-def test_whatever_was_found_has_finite_features_in_any_order(given):
+def test_whatever_was_found_has_finite_features_in_any_order(given, chance):
     hits = [
-        hit(f"m{n}", cosine, counts=(count,), session_id=session, length=length)
-        for n, (cosine, count, session, length) in enumerate(given)
+        hit(
+            *(f"m{n}", cosine, "user", None, NOON - timedelta(days=age)),
+            counts=(count,),
+            session_id=session,
+            length=length,
+            title=title,
+            content=content,
+        )
+        for n, (cosine, count, session, length, title, content, age) in enumerate(given)
     ]
-    forwards, backwards = table(*hits), table(*reversed(hits))
+    mixed = chance.sample(hits, len(hits))
+    forwards, backwards = table(*hits), table(*mixed)
     for name, row in forwards.items():
         assert all(math.isfinite(value) for value in row.values())
         assert row == pytest.approx(backwards[name])
+
+
+@pytest.mark.requirement("TR-7")
+def test_what_was_used_for_the_same_question_is_told_apart():
+    hits = (
+        hit("used", 0.1, counts=(0,), questions=[("cat eat momo", 3.0, 2.0), ("bird", 1.0, 0.0)]),
+        hit("passed over", 0.1, counts=(0,), questions=[("cat eat momo", 1.0, 0.0)]),
+        hit("alike", 0.1, counts=(0,), questions=[("cat eat", 1.0, 1.0)]),
+        hit("newest", 0.1, counts=(0,), questions=[("cat eat", 1.0, 1.0), ("cat momo", 1.0, 0.0)]),
+        hit("other", 0.1, counts=(0,), questions=[("dog", 1.0, 1.0)]),
+        hit("never", 0.1, counts=(0,)),
+    )
+    told = table(*hits, query="What does Momo the cat eat?", mean_rate=0.2)
+    expected = [1.4 / 4, -0.2 / 2, 2 / 3 * 0.8 / 2, 2 / 3 * -0.2 / 2, 0, 0]
+    assert [told[one.memory_id]["asked before"] for one in hits] == pytest.approx(expected)
+    assert table(*hits, query="?", mean_rate=0.2)["used"]["asked before"] == 0.0
+    assert table(*hits, query="Momo cat eat")["used"]["asked before"] == 0.0

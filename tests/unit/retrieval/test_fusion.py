@@ -48,8 +48,14 @@ def test_reciprocal_ranks_by_hand():
 
 @pytest.mark.requirement("SE-4")
 def test_lists_are_cut_at_the_limit_and_a_missing_rank_is_one_more():
+    # What has neither rank stays behind all that have one: a recall may still prefer it.
     assert scores(by_ranks(BOTH, 1)) == pytest.approx(
-        {"meaning": (1 / 61 + 1 / 62) / HIGHEST, "words": (1 / 62 + 1 / 61) / HIGHEST}
+        {
+            "meaning": (1 / 61 + 1 / 62) / HIGHEST,
+            "words": (1 / 62 + 1 / 61) / HIGHEST,
+            "both": (1 / 62 + 1 / 62) / HIGHEST,
+            "opposite": (1 / 62 + 1 / 62) / HIGHEST,
+        }
     )
 
 

@@ -54,3 +54,15 @@ def test_scores_lie_between_0_and_1_and_fall(signals, weights):
     assert len(scores) == len(signals)
     assert scores == sorted(scores, reverse=True)
     assert all(0 <= score <= 1 for score in scores)
+
+
+@pytest.mark.requirement("TR-7", "SE-7")
+def test_value_counts_only_where_it_is_wanted():
+    used = hit("used", None, created_at=NOON)._replace(value=0.8)
+    seen = hit("seen", None, created_at=NOON)._replace(value=0.1)
+    unknown = hit("unknown", None, created_at=NOON)
+    scored = [Scored(one, 0.5) for one in (seen, unknown, used)]
+    assert len({one.score for one in composite(scored, ScopeWeights(), NOON)}) == 1
+    best, middle, last = composite(scored, ScopeWeights(value=0.5), NOON)
+    assert [one.hit.memory_id for one in (best, middle, last)] == ["used", "seen", "unknown"]
+    assert best.score - last.score == pytest.approx(0.5 * 0.8 / 1.5)

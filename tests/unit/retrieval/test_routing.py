@@ -5,6 +5,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from models import InForce
+from models.choices import Choice
+from retrieval.choosing import Chooser, Policy
 from retrieval.routing import Router, complexity, signals
 from retrieval.routing.signals import layers_in_plural, wants_summary
 
@@ -23,6 +25,10 @@ SOME = (
     *("history", "auth", "login", "what", "最近"),
 )
 WORDS = st.lists(st.sampled_from(SOME), max_size=200).map(" ".join)
+
+
+def learned(weights, exploration=0.0, seed=1):
+    return Chooser(Policy(1, choices=weights, exploration=exploration), seed)
 
 
 def route(query, **own):
@@ -103,17 +109,34 @@ def test_the_switch_sends_everything_to_standard_search(query):
 @given(WORDS)
 def test_with_nothing_learned_the_lexical_score_decides(query):
     own = InForce()
-    learned = dict.fromkeys(Router().route(query, own).features(), 0.0)
-    assert Router().route(query, own, learned).route == Router().route(query, own).route
+    nothing = {f"route/rlm/{name}": 0.0 for name in Router().route(query, own).chosen.features}
+    routing = Router().route(query, own, learned(nothing))
+    assert (routing.route, routing.propensity) == (Router().route(query, own).route, 1.0)
 
 
 @pytest.mark.requirement("RT-8")
 def test_what_was_learned_moves_the_decision_but_not_the_switch():
     query, own = "who wrote the book that she read", InForce()
     assert Router().route(query, own).route == "standard"
-    assert Router().route(query, own, {"always": 0.3}).route == "rlm"
-    assert Router().route(query, InForce(rlm_enabled=False), {"always": 1.0}).route == "standard"
-    assert Router().route(RLM[0], own, {"comparison": -9.0}).route == "standard"
+    pays = learned({"route/rlm/always": 30.0})
+    assert Router().route(query, own, pays).route == "rlm"
+    assert Router().route(query, InForce(rlm_enabled=False), pays).route == "standard"
+    assert Router().route(query, own, pays, possible=False).route == "standard"
+    does_not = learned({"route/rlm/comparison": -200.0})
+    assert Router().route(RLM[0], own, does_not).route == "standard"
+
+
+@pytest.mark.requirement("RT-8", "TJ-3")
+def test_a_route_that_was_tried_tells_with_which_probability():
+    query, own = "who wrote the book that she read", InForce()
+    routings = [Router().route(query, own, learned({}, 0.5, seed)) for seed in range(400)]
+    tried = [one for one in routings if one.route == "rlm"]
+    assert 70 < len(tried) < 130
+    assert {one.propensity for one in tried} == {0.25}
+    choice = Choice.model_validate(tried[0].params()["choice"])
+    assert (choice.point, choice.option, choice.exploration) == ("route", "rlm", 0.5)
+    forced = tried[0].standard("too_large")
+    assert (forced.propensity, "choice" in forced.params()) == (1.0, False)
 
 
 def test_the_layers_asked_for_in_plural_and_the_wish_for_a_summary():

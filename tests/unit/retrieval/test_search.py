@@ -70,6 +70,21 @@ async def test_a_memory_of_an_old_dated_file_makes_room_for_the_next():
     assert results[1].similarity == 0.9
 
 
+@pytest.mark.requirement("SE-4", "SE-7", "SE-15")
+async def test_what_has_no_rank_can_still_be_recalled_or_left_by_what_faded():
+    hits = [hit("near", 0.9, importance=1.0), hit("important", 0.8, importance=10.0)]
+    asked = {"fusion": "rrf", "limit": 1}
+    results, _ = await search(hits, **asked)
+    assert [(found.memory_id, found.score) for found in results] == [
+        ("near", pytest.approx((1 / 61 + 1 / 62) * 61 / 2))
+    ]
+    results, _ = await search(hits, **asked, operation="recall")
+    assert [found.memory_id for found in results] == ["important"]
+    old = [hit("old", 0.9, source_path="2026-01-01.md"), hit("fresh", 0.5)]
+    results, _ = await search(old, **asked)
+    assert [found.memory_id for found in results] == ["fresh"]
+
+
 @pytest.mark.requirement("SE-11")
 async def test_ties_come_newest_first_and_then_by_id():
     older = datetime(2026, 11, 15, tzinfo=UTC)

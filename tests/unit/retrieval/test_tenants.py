@@ -6,7 +6,8 @@ from collections import Counter
 import pytest
 
 from models import InForce, TenantOverrides
-from retrieval.tenants import MAX_TENANTS, TenantSettings
+from retrieval.fresh import MAX_TENANTS
+from retrieval.tenants import TenantSettings
 from storage import StoreUnavailableError
 
 

@@ -91,7 +91,12 @@ def values(annotation, limits):
         lists = st.lists(values(arguments[0], {}), min_size=limits.get("min_length", 0), max_size=3)
         return lists.map(tuple)
     assert origin is dict, annotation
-    return st.dictionaries(values(arguments[0], {}), values(arguments[1], {}), max_size=3)
+    return st.dictionaries(
+        values(arguments[0], {}),
+        values(arguments[1], {}),
+        min_size=limits.get("min_length", 0),
+        max_size=3,
+    )
 
 
 def coherent(model, fields):

@@ -217,13 +217,13 @@ async def test_a_query_that_the_model_has_reworded_counts_as_much_as_the_questio
 ):
     query = "trace every cause, then all that happened"
     plain = await answered(store, query, model=model)
-    assert found(plain)[0] != "ops"
-    plan = {"semantic": ["the ops team restarts what failed"], "keyword": ["ops restarts"]}
+    assert "rule" not in found(plain)[:2], found(plain)
+    plan = {"semantic": ["failed calls are logged everywhere"], "keyword": ["logged everywhere"]}
     server.behave(Behaviour(text=json.dumps(plan)))
     asked = await answered(store, f"{query} lately", model=model)
-    assert "ops" in found(asked)[:2]
+    assert "rule" in found(asked)[:2]
     searched = [step.params["words"] for step in steps(asked, "SearchLayer")]
-    assert "ops restarts" in searched
+    assert "logged everywhere" in searched
 
 
 @pytest.mark.requirement("RX-8", "RT-3")

@@ -5,28 +5,30 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from models.actions import Aggregate, DrillDown
+from retrieval.choosing import Chooser, Policy
 from retrieval.decomposition.budget import Budget, BudgetError, Limits
-from retrieval.decomposition.policy import PRIOR, Policy
+from retrieval.decomposition.policy import PRIOR, choose
 
+NOTHING_LEARNED = Chooser(Policy(), 1)
 MOVES = st.lists(st.sampled_from(list(PRIOR)), min_size=1, unique=True)
 
 
 @given(MOVES)
 def test_with_nothing_learned_the_prior_decides_for_sure(legal):
-    choice = Policy().choose("finding", legal)
+    choice = choose(NOTHING_LEARNED, "finding", legal, {})
     assert choice.move == max(legal, key=PRIOR.__getitem__)
     assert (choice.propensity, choice.legal) == (1.0, tuple(legal))
 
 
 def test_what_was_learned_counts_in_its_context_only():
-    policy = Policy({"stop/finding": 9.0})
-    assert policy.choose("finding", ["follow up", "stop"]).move == "stop"
-    assert policy.choose("comparing", ["follow up", "stop"]).move == "follow up"
+    learned = Chooser(Policy(1, choices={"move/stop/finding": 60.0}), 1)
+    assert choose(learned, "finding", ["follow up", "stop"], {}).move == "stop"
+    assert choose(learned, "comparing", ["follow up", "stop"], {}).move == "follow up"
 
 
 @pytest.mark.requirement("TJ-3")
 def test_a_choice_tells_what_it_was_made_of():
-    choice = Policy().choose("finding", ["follow up", "stop"])
+    choice = choose(NOTHING_LEARNED, "finding", ["follow up", "stop"], {"searches": 0.1})
     params = choice.params(Aggregate(strategy="combine"))
     assert params == {
         "strategy": "combine",

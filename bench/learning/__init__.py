@@ -1,0 +1,1 @@
+"""Learning against Vowpal Wabbit, on the same contexts and rewards."""

@@ -1,0 +1,52 @@
+"""A router's choices as they come up on a dataset: real contexts, and what each route earned."""
+
+import random
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from bench.learning.race import Round
+from memstream.evaluation.dataset import EvaluatedRoute, read_dataset
+from memstream.evaluation.run import Advance, fill, own_store
+from memstream.parts import open_configured_embedder
+from memstream.settings import load_settings
+from memstream.simulation.arms import Asked, FixedArm, RememberingEmbedder
+from memstream.simulation.run import K
+from memstream.simulation.users import Users, mind
+from retrieval.ingest import Ingest
+from retrieval.ranking import PRIOR
+
+ROUTES: tuple[EvaluatedRoute, ...] = ("standard", "rlm")
+
+
+async def rounds_of(
+    folder: Path, count: int, seeds: Sequence[int], advance: Advance
+) -> list[list[Round]]:
+    """Ask the questions of a dataset by both routes, each round by the same user; a list a seed."""
+    dataset, settings = read_dataset(folder), load_settings()
+    opened = await open_configured_embedder(settings)
+    if opened is None:
+        raise SystemExit("this needs an embedder: leave MEMSTREAM_EMBEDDER unset")
+    embedder = RememberingEmbedder(opened)
+    try:
+        async with own_store(settings.database) as store:
+            await fill(dataset, Ingest(store, embedder), advance)
+            arms = {name: FixedArm(settings, store, embedder, PRIOR, route=name) for name in ROUTES}
+            found: list[list[Round]] = []
+            for seed in seeds:
+                chance = random.Random(f"{seed}/questions")
+                found.append([])
+                for number in range(count):
+                    asked = Asked(
+                        number, chance.choice(dataset.queries), mind(Users(), seed, number)
+                    )
+                    found[-1].append(await _round(arms, asked, seed))
+                    advance(f"asking {folder.name} (seed {seed})", number + 1, count)
+    finally:
+        await embedder.close()
+    return found
+
+
+async def _round(arms: Mapping[str, FixedArm], asked: Asked, seed: int) -> Round:
+    chosen = (await arms["standard"].route(asked.request(seed, K))).chosen
+    earned = {name: (await arm.ask(asked, seed, K)).reward for name, arm in arms.items()}
+    return Round(chosen.features, chosen.options, earned.__getitem__)

@@ -1,0 +1,1 @@
+"""Memories as tools for agents: a server of the Model Context Protocol."""
