@@ -76,6 +76,8 @@ class Advantages:
 
     def over(self, options: tuple[str, ...], features: tuple[str, ...]) -> Self:
         """Return the same sums with room for more options and features."""
+        if (options, features) == (self.options, self.features):
+            return self
         wider, longer = united(self.options, options), united(self.features, features)
         if (wider, longer) == (self.options, self.features):
             return self
@@ -143,7 +145,7 @@ def surprises(seen: Logged, config: LearningConfig) -> tuple[Floats, Floats]:
     they are clipped, so is what is to be expected, or the mean score would not be 0.
     """
     limit = config.importance_limit
-    even, behaviour = seen.even(), seen.behaviour
+    even, behaviour = seen.even, seen.behaviour
     expected = np.minimum(even, limit * behaviour)
     expected /= expected.sum(1, keepdims=True)
     rows = np.arange(len(seen))
@@ -155,8 +157,9 @@ def surprises(seen: Logged, config: LearningConfig) -> tuple[Floats, Floats]:
 
 def _spread(surprise: Floats, x: Floats, seen: Logged, wide: Advantages) -> Floats:
     """Return the products of both in the columns where they belong: with x, the scores."""
-    found = np.zeros((len(seen), len(wide.options), len(wide.features)))
-    rows = np.arange(len(seen))
-    where = np.ix_(rows, places(seen.options, wide.options), places(seen.features, wide.features))
-    found[where] = surprise[:, :, None] * x[:, None, :]
+    found = surprise[:, :, None] * x[:, None, :]
+    if (seen.options, seen.features) != (wide.options, wide.features):
+        narrow, found = found, np.zeros((len(seen), len(wide.options), len(wide.features)))
+        options, features = places(seen.options, wide.options), places(seen.features, wide.features)
+        found[np.ix_(np.arange(len(seen)), options, features)] = narrow
     return found.reshape(len(seen), len(wide.options) * len(wide.features))

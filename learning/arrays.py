@@ -31,4 +31,6 @@ def places(names: Sequence[str], among: Sequence[str]) -> Integers:
 
 def united(*several: Iterable[str]) -> tuple[str, ...]:
     """Return all names once, in their order: whoever came first must not matter."""
-    return tuple(sorted({name for names in several for name in names}))
+    # Mostly all are the same: to compare them costs less than to go through each.
+    different = {tuple(names) for names in several}
+    return tuple(sorted({name for names in different for name in names}))

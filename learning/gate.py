@@ -11,7 +11,7 @@ from learning.evidence import RANKER, Evidence
 from learning.lessons import Experience
 from learning.listwise import Ranker, rankable, table
 from learning.logged import Logged
-from learning.positions import PLACES
+from learning.positions import places_of
 from learning.prior import WITHIN
 
 
@@ -64,7 +64,7 @@ def chosen_better(
         two[rows, seen.chosen] / seen.propensity, limit
     )
     model = np.where(seen.there, seen.x @ hoped.T, 0.0)
-    model -= (seen.even() * model).sum(1, keepdims=True)
+    model -= (seen.even * model).sum(1, keepdims=True)
     rest = seen.gain - baseline - model[rows, seen.chosen]
     better = (mass * model).sum(1) + weight * rest
     return _by_lesson(seen, better)
@@ -88,29 +88,34 @@ def ranked_better(
     features = tuple(sorted(prior))
     challenger = learner.about(features).weights(prior, config)
     serving = champion.about(features).weights(prior, config)
-    found: list[float] = []
-    within: list[float] = []
-    for experience in experiences:
-        used = np.array([one.used for one in experience.placed], dtype=bool)
-        if not used.any() or not rankable(experience, features):
-            continue
-        rows = table(experience, features)
-        ranks = np.array([min(one.rank, PLACES) - 1 for one in experience.placed], dtype=np.intp)
-        limit = config.position_limit
-        one, two = (
-            np.minimum(_looked_at(rows @ weights, ranks, curve) / curve[ranks], limit)
-            for weights in (challenger, serving)
-        )
-        found.append(float((one - two) @ used))
-        within.append(float((one - two) @ (used - rates[ranks])))
+    lists = [
+        one
+        for one in experiences
+        if any(memory.used for memory in one.placed) and rankable(one, features)
+    ]
+    if not lists:
+        return [], []
+    rows = np.concatenate([table(one, features) for one in lists])
+    ranks = places_of(memory for one in lists for memory in one.placed)
+    used = np.array([memory.used for one in lists for memory in one.placed], dtype=bool)
+    sizes = np.array([len(one.placed) for one in lists])
+    of = np.repeat(np.arange(len(lists)), sizes)
+    limit = config.position_limit
+    one, two = (
+        np.minimum(_looked_at(rows @ weights, of, ranks, curve) / curve[ranks], limit)
+        for weights in (challenger, serving)
+    )
+    starts = np.cumsum(sizes) - sizes
+    found: list[float] = np.add.reduceat((one - two) * used, starts).tolist()
+    within: list[float] = np.add.reduceat((one - two) * (used - rates[ranks]), starts).tolist()
     return found, within
 
 
-def _looked_at(scores: Floats, ranks: Integers, curve: Floats) -> Floats:
-    """Return how likely each is looked at, once these places are given out by score."""
-    order = np.lexsort((ranks, -scores))
+def _looked_at(scores: Floats, of: Integers, ranks: Integers, curve: Floats) -> Floats:
+    """Return how likely each is looked at, once the places of its list are given out by score."""
+    order = np.lexsort((ranks, -scores, of))
     placed = np.empty(len(scores))
-    placed[order] = curve[np.sort(ranks)]
+    placed[order] = curve[ranks[np.lexsort((ranks, of))]]
     return placed
 
 

@@ -81,7 +81,7 @@ class Hindsight:
         known = state.learner.points.get(point, nothing).over(seen.options, seen.features)
         hoped = _seen_of(known, known.advantage(state.baseline, config), seen)
         model = np.where(seen.there, seen.x @ hoped.T, 0.0)
-        model += state.baseline - (seen.even() * model).sum(1, keepdims=True)
+        model += state.baseline - (seen.even * model).sum(1, keepdims=True)
         return {
             "reward": reward,
             "weight": weights(target[rows, seen.chosen], seen.propensity, LIMIT),

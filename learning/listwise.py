@@ -13,7 +13,7 @@ import numpy as np
 from learning.arrays import Floats, Integers, places, read, written
 from learning.config import LearningConfig
 from learning.lessons import Experience, Lesson
-from learning.positions import PLACES
+from learning.positions import places_of
 
 STILL = 1e-9
 """Weights are found when nothing pulls harder."""
@@ -223,9 +223,8 @@ def table(experience: Experience, features: Sequence[str]) -> Floats:
 def uses(experience: Experience, curve: Floats, config: LearningConfig) -> Floats:
     """Return how often each memory of a list would have been used, had all looked at it."""
     placed = experience.placed
-    ranks = np.array([min(one.rank, PLACES) - 1 for one in placed], dtype=np.intp)
     used = np.array([experience.trainable and one.used for one in placed])
-    return np.where(used, np.minimum(1 / curve[ranks], config.position_limit), 0.0)
+    return np.where(used, np.minimum(1 / curve[places_of(placed)], config.position_limit), 0.0)
 
 
 def _distance(apart: Floats, known: Floats) -> float:

@@ -1,6 +1,6 @@
 """The choices of one point in several lessons, side by side as arrays."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -34,6 +34,8 @@ class Logged:
     """The return to learn, less the one that was learned before."""
     behaviour: Floats
     """With which probability each option was chosen, as far as the log tells."""
+    even: Floats
+    """The probabilities of drawing blindly."""
 
     def __len__(self) -> int:
         return len(self.chosen)
@@ -48,13 +50,8 @@ class Logged:
         certain = np.arange(len(self.options)) == self.best[:, None]
         taken = np.where(moved.any(1, keepdims=True), soft, certain)
         rate = np.broadcast_to(exploration, len(self))[:, None]
-        chances: Floats = rate * self.even() + (1 - rate) * taken
+        chances: Floats = rate * self.even + (1 - rate) * taken
         return chances
-
-    def even(self) -> Floats:
-        """Return the probabilities of drawing blindly."""
-        shares: Floats = self.there / self.there.sum(1, keepdims=True)
-        return shares
 
     def only(self, rows: npt.NDArray[np.bool_]) -> "Logged":
         """Return some of the rows."""
@@ -72,6 +69,7 @@ class Logged:
             weight=self.weight[rows],
             gain=self.gain[rows],
             behaviour=self.behaviour[rows],
+            even=self.even[rows],
         )
 
 
@@ -106,8 +104,8 @@ def _side_by_side(rows: Sequence[tuple[int, Chosen, float, float]]) -> Logged:
     options = united(*(choice.options for choice in choices))
     features = united(*(choice.features for choice in choices))
     column = {option: place for place, option in enumerate(options)}
-    base = np.array([[one.options.get(name, np.nan) for name in options] for one in choices])
-    x = np.array([[one.features.get(name, 0.0) for name in features] for one in choices])
+    base = _columns([one.options for one in choices], options, np.nan)
+    x = _columns([one.features for one in choices], features, 0.0)
     first = [column[max(one.options, key=one.options.__getitem__)] for one in choices]
     best = np.array(first, dtype=np.intp)
     there = ~np.isnan(base)
@@ -120,7 +118,7 @@ def _side_by_side(rows: Sequence[tuple[int, Chosen, float, float]]) -> Logged:
         there=there,
         base=np.where(there, base, 0.0),
         best=best,
-        x=x.reshape(len(rows), len(features)),
+        x=x,
         chosen=chosen,
         propensity=propensity,
         exploration=exploration,
@@ -128,7 +126,14 @@ def _side_by_side(rows: Sequence[tuple[int, Chosen, float, float]]) -> Logged:
         weight=np.array([weight for _, _, weight, _ in rows]),
         gain=np.array([gain for _, _, _, gain in rows]),
         behaviour=_behaviour(there, best, chosen, propensity, exploration),
+        even=there / there.sum(1, keepdims=True),
     )
+
+
+def _columns(rows: Sequence[Mapping[str, float]], names: Sequence[str], missing: float) -> Floats:
+    """Return the values of each row in the order of names."""
+    found = [[row.get(name, missing) for name in names] for row in rows]
+    return np.array(found, dtype=np.float64).reshape(len(rows), len(names))
 
 
 def _behaviour(

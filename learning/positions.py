@@ -1,13 +1,13 @@
 """With which probability a place of the result is looked at."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import Any, Self
 
 import numpy as np
 
-from learning.arrays import Floats, read, written
+from learning.arrays import Floats, Integers, read, written
 from learning.config import LearningConfig
 from learning.lessons import Experience, Placed
 
@@ -104,9 +104,9 @@ class Positions:
         return cls(read(value))
 
 
-def looked_at(curve: Floats, rank: int) -> float:
-    """Return the probability of being looked at of one place."""
-    return float(curve[min(rank, PLACES) - 1])
+def places_of(placed: Iterable[Placed]) -> Integers:
+    """Return where in a curve the places of memories are."""
+    return np.array([min(one.rank, PLACES) - 1 for one in placed], dtype=np.intp)
 
 
 def _neighbours(placed: Sequence[Placed]) -> Iterator[tuple[Placed, Placed]]:

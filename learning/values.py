@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from learning.arrays import Floats
 from learning.lessons import Experience, Lesson
-from learning.positions import looked_at
+from learning.positions import places_of
 from storage.worth import Worth
 
 Tally = dict[str, Worth]
@@ -29,6 +29,9 @@ def tally(lessons: Sequence[Lesson], curve: Floats) -> Tally:
 def _add(found: Tally, experience: Experience, sign: float, curve: Floats) -> None:
     if not experience.trainable:
         return
-    for one in experience.placed:
-        seen, used = sign * looked_at(curve, one.rank), sign * one.used
-        found.setdefault(one.memory_id, Worth()).add(seen, used, experience.question)
+    looks = (sign * curve[places_of(experience.placed)]).tolist()
+    for one, seen in zip(experience.placed, looks, strict=True):
+        worth = found.get(one.memory_id)
+        if worth is None:
+            worth = found[one.memory_id] = Worth()
+        worth.add(seen, sign * one.used, experience.question)

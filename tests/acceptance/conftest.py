@@ -4,8 +4,18 @@ from contextlib import ExitStack
 
 import pytest
 
-from tests.acceptance.service import Client, running
+from tests.acceptance.service import RUNNING, Client, running
 from tests.integration.fixtures_kafka import kafka_server
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(item, call):
+    """Tell with a failure how the services were when it happened."""
+    report = yield
+    if report.failed:
+        for service in RUNNING:
+            report.sections.append((f"service in {service.data_dir}", service.condition()))
+    return report
 
 
 @pytest.fixture(scope="session", params=["embedded", "real"])

@@ -114,6 +114,17 @@ class Service:
         found = re.search(rf"^{re.escape(name)} (\S+)$", text, re.MULTILINE)
         return float(found[1]) if found else 0.0
 
+    def condition(self):
+        """Tell all that may say why something did not happen: its log, health and measures."""
+        told = [self.output()[-8000:]]
+        for path in ("readyz", "metrics"):
+            try:
+                told.append(HTTP.get(f"{self.runtime['web']}/{path}").text)
+            except httpx.TransportError as error:
+                told.append(f"{path}: {error!r}")
+        told[-1] = "\n".join(line for line in told[-1].splitlines() if line[:10] == "memstream_")
+        return "\n".join(told)
+
     def stop(self, number=signal.SIGINT):
         """Stop it as Ctrl-C does and return how long that took."""
         started = time.monotonic()
@@ -160,12 +171,18 @@ def _dead(process):
         return True
 
 
+RUNNING = []
+"""The services that run now: whoever wants to know why a test failed asks them."""
+
+
 @contextmanager
 def running(data_dir, *options, models=None, **settings):
     service = Service(data_dir, *options, models=models, **settings).start()
+    RUNNING.append(service)
     try:
         yield service
     finally:
+        RUNNING.remove(service)
         if service.process.poll() is None:
             service.stop()
         print(service.output())
