@@ -94,7 +94,7 @@ class Advantages:
     def scale(self) -> Floats:
         """Return the mean square of each feature where it was there; 1 while it never was."""
         known = self.sizes > 0
-        scale = np.where(known, np.diag(self.fisher) / np.where(known, self.sizes, 1.0), 1.0)
+        scale = np.where(known, self.fisher.diagonal() / np.where(known, self.sizes, 1.0), 1.0)
         return np.maximum(scale, SMALLEST**2)
 
     def advantage(self, baseline: float, config: LearningConfig) -> Floats:
@@ -102,7 +102,8 @@ class Advantages:
 
         The ridge goes by the size of features: it must not matter whether they are in per cent.
         """
-        known = self.fisher + np.diag(config.ridge * self.scale())
+        known = self.fisher.copy()
+        known.flat[:: len(known) + 1] += config.ridge * self.scale()
         found = np.linalg.solve(known, self.gains - baseline * self.scores)
         return found.astype(np.float64).reshape(len(self.options), len(self.features))
 

@@ -128,6 +128,8 @@ def _tables(
         return nothing, nothing
     wide = known.over(seen.options, seen.features)
     advantage = wide.advantage(baseline, config)
+    if (wide.options, wide.features) == (seen.options, seen.features):
+        return wide.clamped(advantage, config), advantage
     rows = [wide.options.index(name) for name in seen.options]
     columns = [wide.features.index(name) for name in seen.features]
     here = advantage[np.ix_(rows, columns)]

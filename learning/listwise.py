@@ -178,13 +178,14 @@ class Ranker:
         return cls(tuple(value["features"]), value["lessons"], value["uses"], *sums)
 
 
-def rankable(experience: Experience, features: Sequence[str]) -> bool:
+def rankable(experience: Experience, features: tuple[str, ...]) -> bool:
     """Tell whether the ranker can learn from a list: it must know all its features there."""
-    return len(experience.placed) > 1 and {*features} <= {*experience.names}
+    known = experience.names
+    return len(experience.placed) > 1 and (known == features or {*features} <= {*known})
 
 
 def lists_of(
-    lessons: Sequence[Lesson], features: Sequence[str], curve: Floats, config: LearningConfig
+    lessons: Sequence[Lesson], features: tuple[str, ...], curve: Floats, config: LearningConfig
 ) -> Lists | None:
     """Return the lists that teach something, uses less what was learned of them before."""
     rows, weights, sizes, count = [], [], [], 0.0
@@ -211,10 +212,10 @@ def lists_of(
     return Lists(np.concatenate(rows), starts, np.array(sizes), np.concatenate(weights), count)
 
 
-def table(experience: Experience, features: Sequence[str]) -> Floats:
+def table(experience: Experience, features: tuple[str, ...]) -> Floats:
     """Return the features of a list, a memory a row."""
     rows = np.array([one.row for one in experience.placed])
-    if experience.names == tuple(features):
+    if experience.names == features:
         return rows
     column = {name: place for place, name in enumerate(experience.names)}
     return rows[:, [column[name] for name in features]]

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from operator import itemgetter
 
 import numpy as np
 import numpy.typing as npt
@@ -49,7 +50,7 @@ class Logged:
         soft = odds / odds.sum(1, keepdims=True)
         certain = np.arange(len(self.options)) == self.best[:, None]
         taken = np.where(moved.any(1, keepdims=True), soft, certain)
-        rate = np.broadcast_to(exploration, len(self))[:, None]
+        rate = np.reshape(exploration, (-1, 1))
         chances: Floats = rate * self.even + (1 - rate) * taken
         return chances
 
@@ -132,7 +133,12 @@ def _side_by_side(rows: Sequence[tuple[int, Chosen, float, float]]) -> Logged:
 
 def _columns(rows: Sequence[Mapping[str, float]], names: Sequence[str], missing: float) -> Floats:
     """Return the values of each row in the order of names."""
-    found = [[row.get(name, missing) for name in names] for row in rows]
+    wanted = {*names}
+    if len(names) > 1 and all(row.keys() >= wanted for row in rows):
+        # Nearly always: it takes a third of the time.
+        found = [*map(itemgetter(*names), rows)]
+    else:
+        found = [tuple(row.get(name, missing) for name in names) for row in rows]
     return np.array(found, dtype=np.float64).reshape(len(rows), len(names))
 
 

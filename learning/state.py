@@ -5,6 +5,8 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any, Self
 
+from pydantic_core import from_json
+
 from learning.config import LearningConfig
 from learning.evidence import RANKER, Evidence
 from learning.lost import Lost
@@ -104,7 +106,7 @@ class Learned:
     @classmethod
     def loads(cls, text: str) -> Self:
         """Read what ``dumps`` wrote."""
-        read: dict[str, Any] = json.loads(text)
+        read: dict[str, Any] = from_json(text)
         return cls(
             learner=Evidence.load(read["learner"]),
             champion=Evidence.load(read["champion"]),

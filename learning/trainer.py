@@ -47,6 +47,7 @@ class Trainer:
     def __init__(self, prior: Mapping[str, float], config: LearningConfig = DEFAULTS) -> None:
         """Take the ranker's prior, by the names of its features."""
         self._prior = dict(prior)
+        self._features = tuple(sorted(prior))
         self._config = config
 
     def step(self, state: Learned, lessons: Sequence[Lesson]) -> Step:
@@ -122,7 +123,7 @@ class Trainer:
         """Return the lists that the ranker ordered, with 1 to count them and −1 to take back."""
         both = [(one.experience, 1.0) for one in lessons]
         both += [(one.before, -1.0) for one in lessons if one.before is not None]
-        return [one for one in both if one[0].trainable and rankable(one[0], tuple(self._prior))]
+        return [one for one in both if one[0].trainable and rankable(one[0], self._features)]
 
 
 def exploration(taught: int, config: LearningConfig) -> float:

@@ -7,6 +7,7 @@ tests fail if a new version names them differently.
 import inspect
 import time
 import types
+from collections.abc import Mapping
 from functools import partial
 from typing import Any
 
@@ -72,6 +73,30 @@ class StreamConsumer(Consumer):
                 return WaitResults([first], [ended.value], stopped=False)
             raise
         return await super().wait_first(_go_on(first, waits_for), *others, **limit)
+
+    async def _commit_offsets(
+        self, offsets: Mapping[Any, int], start_new_transaction: bool = True
+    ) -> bool:
+        """Commit offsets, and know as committed only what is.
+
+        Faust takes offsets for committed even if the group was dealt out anew meanwhile and the
+        broker refused them. What is read again then would count as acknowledged long ago, and
+        would never be committed: as long as nothing newer comes, deadlines wait for it.
+        """
+        of_group = {tp: self._acked[tp] for tp in offsets.keys() & self.assignment()}
+        if not of_group:
+            return False
+        await self.app.producer.flush()
+        committed = {tp: offsets[tp] for tp in of_group}
+        if not await self._commit(committed):
+            return False
+        for tp, acked in of_group.items():
+            # When partitions are dealt out anew, lists are too; what counts then is where
+            # reading began.
+            if self._acked.get(tp) is acked:
+                self._committed_offset[tp] = offsets[tp]
+        self.app.monitor.on_tp_commit(committed)
+        return True
 
     def _new_consumer_thread(self) -> StreamConsumerThread:
         return StreamConsumerThread(self, loop=self.loop, beacon=self.beacon)

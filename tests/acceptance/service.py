@@ -181,6 +181,9 @@ def running(data_dir, *options, models=None, **settings):
     RUNNING.append(service)
     try:
         yield service
+    except BaseException:
+        print(service.condition())
+        raise
     finally:
         RUNNING.remove(service)
         if service.process.poll() is None:

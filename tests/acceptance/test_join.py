@@ -102,7 +102,7 @@ class Trial:
     def finish(self):
         """Wait until everything is read and published, and hold it against the log."""
         wait_for(lambda: not self.ledger.wrong(), "every label to be right", PATIENCE_S)
-        wait_for(self._idle, "all to be read and published")
+        wait_for(self._idle, "all to be read and published", PATIENCE_S)
         self.ledger.check()
         # All windows ended before anything was read: whoever does not wait settles everything.
         assert self.ledger.hasty() <= self.ledger.searches / 100

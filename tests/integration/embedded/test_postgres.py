@@ -78,12 +78,22 @@ def postmaster(server):
 
 def kill_in_initdb(data_dir):
     command = [sys.executable, "-m", "memstream.embedded.postgres", f"--data-dir={data_dir}"]
-    with subprocess.Popen(command, stdin=subprocess.PIPE) as killed:
+    with subprocess.Popen(command, stdin=subprocess.PIPE):
         until(lambda: any(data_dir.glob("making-*/cluster/base/1/PG_VERSION")))
-        starter = psutil.Process(killed.pid)
-        # With everything below it killed too, nobody tidies up.
-        for process in [starter, *starter.children(recursive=True)]:
-            process.kill()
+
+        def all_killed():
+            # With everything below it killed too, nobody tidies up; initdb may just have started
+            # another program, which would go on writing.
+            of_folder = [
+                process
+                for process in psutil.process_iter(["cmdline"])
+                if str(data_dir) in " ".join(process.info["cmdline"] or ())
+            ]
+            for process in of_folder:
+                process.kill()
+            return not of_folder
+
+        until(all_killed)
 
 
 class TestOffers:

@@ -144,9 +144,9 @@ async def filled_postgres(emptied_postgres):
 async def test_no_view_leads_to_another_tenant(filled_postgres):
     service = await as_the_service(filled_postgres)
     for view in VIEWS:
-        assert await service.fetch(f"SELECT * FROM {view}") == []
-        with pytest.raises(asyncpg.PostgresError):
-            await service.execute(f"DELETE FROM {view}")
+        for statement in ("SELECT * FROM", "DELETE FROM"):
+            with pytest.raises(asyncpg.PostgresError):
+                await service.execute(f"{statement} {view}")
     for tenant, other in (TENANTS, TENANTS[::-1]):
         async with service.transaction():
             await service.execute("SELECT set_config('app.tenant_id', $1, true)", tenant)
@@ -175,7 +175,8 @@ async def test_the_analysts_of_the_document_read_one_tenant_and_write_nothing(
     await connection.execute("SET ROLE analyst; SET search_path = memstream")
     try:
         for view in VIEWS:
-            assert await connection.fetch(f"SELECT * FROM {view}") == []
+            with pytest.raises(asyncpg.InsufficientPrivilegeError, match="not set"):
+                await connection.fetch(f"SELECT * FROM {view}")
         await connection.execute("SET app.tenant_id = 'acme'")
         for view in VIEWS:
             seen = await connection.fetch(f"SELECT DISTINCT tenant_id FROM {view}")

@@ -307,7 +307,7 @@ async def test_who_is_served_by_others_alone_can_be_kept_from_them(store):
 @pytest.mark.requirement("SE-1", "TR-8")
 async def test_nothing_learned_is_reached_by_another_tenant(store):
     await learn(store, *(trajectory(number) for number in range(6)))
-    for tenant in ("umbrella", "", "%", "ACME"):
+    for tenant in ("umbrella", "%", "ACME"):
         assert await store.policies.state(tenant) is None
         assert await store.policies.serving(tenant) is None
         assert await store.policies.history(tenant, 10) == []

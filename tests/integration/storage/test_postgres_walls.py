@@ -51,11 +51,21 @@ async def service(url):
     await connection.close()
 
 
+async def refused(service, statement):
+    """Carry out a statement for no tenant, which must fail."""
+    with pytest.raises(asyncpg.InsufficientPrivilegeError, match="tenant_id is not set"):
+        await service.execute(statement)
+
+
 @pytest.mark.requirement("SE-1")
 @pytest.mark.parametrize("table", TABLES)
-async def test_without_a_tenant_nothing_is_visible(service, table):
-    assert await service.fetch(f"SELECT * FROM {table}") == []
-    assert await service.execute(f"DELETE FROM {table}") == "DELETE 0"
+@pytest.mark.parametrize("statement", ["SELECT * FROM", "DELETE FROM", "SELECT count(*) FROM"])
+async def test_without_a_tenant_every_statement_fails(service, table, statement):
+    await refused(service, f"{statement} {table}")
+    # What is left of the setting once it was set is as good as nothing.
+    async with service.transaction():
+        await service.execute("SELECT set_config('app.tenant_id', 'acme', true)")
+    await refused(service, f"{statement} {table}")
 
 
 @pytest.mark.requirement("SE-1")
@@ -76,7 +86,7 @@ async def test_with_a_tenant_only_its_own_rows_are_visible(service, url, table):
 async def test_each_partition_has_the_same_wall(service):
     seen = []
     for number in range(16):
-        assert await service.fetch(f"SELECT * FROM memories_{number}") == []
+        await refused(service, f"SELECT * FROM memories_{number}")
         async with service.transaction():
             await service.execute("SELECT set_config('app.tenant_id', 'acme', true)")
             seen += await service.fetch(f"SELECT tenant_id FROM memories_{number}")
@@ -85,7 +95,7 @@ async def test_each_partition_has_the_same_wall(service):
 
 
 @pytest.mark.requirement("SE-1")
-@pytest.mark.parametrize("tenant", ["", "%", "acm_", "ACME", "acme ", "acme' OR true --", "*"])
+@pytest.mark.parametrize("tenant", ["%", "acm_", "ACME", "acme ", "acme' OR true --", "*"])
 async def test_a_tenant_is_no_pattern(service, tenant):
     async with service.transaction():
         await service.execute("SELECT set_config('app.tenant_id', $1, true)", tenant)
@@ -155,7 +165,7 @@ async def test_to_index_vectors_tells_and_changes_nothing(service, url, tenant):
     for _ in range(2):
         answer = await service.fetchval("SELECT index_vectors($1, 2)::text", tenant)
         assert answer == ""
-    assert await service.fetch("SELECT * FROM memories") == []
+    await refused(service, "SELECT * FROM memories")
     assert await everything(url) == before
     assert before
 
@@ -203,7 +213,7 @@ async def test_what_tenants_give_is_told_without_who_gave_it(service, url):
             " WHERE tenant_id = 'umbrella'"
         )
         assert await service.fetchval("SELECT opted_out('umbrella')")
-    assert not await service.fetchval("SELECT opted_out('umbrella')")
+    await refused(service, "SELECT opted_out('umbrella')")
 
 
 @pytest.mark.requirement("SE-1")
@@ -250,7 +260,7 @@ async def test_only_the_tenant_of_the_transaction_is_visible(service):
         await service.execute("SELECT set_config('app.tenant_id', 'acme', true)")
         rows = await service.fetch("SELECT content FROM memories")
         assert [row["content"] for row in rows] == ["of acme"]
-    assert await service.fetch("SELECT * FROM memories") == []
+    await refused(service, "SELECT * FROM memories")
 
 
 @pytest.mark.requirement("SE-1")

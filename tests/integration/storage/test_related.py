@@ -137,7 +137,7 @@ async def test_entities_of_another_tenant_are_never_told(store):
     assert await teams(store, entities={"org": ["theirs"]}) == []
     assert await teams(store, entities={"team": ["secret", "api"]}) == [("ours", "api", 1)]
     assert len(await teams(store, "umbrella")) == 2
-    for stranger in ("", "%", "acm_", "ACME", "acme' OR '1'='1"):
+    for stranger in ("%", "acm_", "ACME", "acme' OR '1'='1"):
         assert await teams(store, stranger) == []
 
 
@@ -151,11 +151,11 @@ async def test_the_wall_holds_where_the_statement_forgets_the_tenant(emptied_pos
         await connection.execute("SET LOCAL enable_seqscan = off")
         rows = await connection.fetch(forgetful)
         plan = await connection.fetch(f"EXPLAIN {forgetful}")
-    async with store._transaction() as connection:
-        nobody = await connection.fetch(forgetful)
+    with pytest.raises(asyncpg.InsufficientPrivilegeError, match="not set"):
+        async with store._transaction() as connection:
+            await connection.fetch(forgetful)
     await store.close()
     assert [row["entities"] for row in rows] == [team("ours", "api")]
-    assert nobody == []
     assert "tenant_id_idx" in "".join(line[0] for line in plan)
 
 

@@ -3,6 +3,7 @@
 import asyncio
 
 import pytest
+from faust.types import TP
 from memstream_client.listener import FETCH_MAX_WAIT_MS
 
 from memstream.broker import Broker
@@ -81,3 +82,52 @@ async def test_a_message_that_cannot_be_handed_on_ends_the_consumer(consumer):
 
     with pytest.raises(RuntimeError, match="a bug"):
         await consumer.wait_first(hand_on(), asyncio.Event().wait())
+
+
+class Read:
+    """A message as far as acknowledging goes."""
+
+    def __init__(self, tp, offset):
+        self.tp, self.topic, self.offset, self.acked = tp, tp.topic, offset, False
+
+
+async def nothing(*_):
+    return None
+
+
+async def test_what_a_rebalance_kept_from_being_committed_is_committed_once_read_again(
+    app, consumer, monkeypatch
+):
+    tp = TP("memory.feedback", 0)
+    monkeypatch.setattr(consumer, "assignment", lambda: {tp})
+    monkeypatch.setattr(consumer, "_on_partitions_revoked", nothing)
+    monkeypatch.setattr(app.topics, "acks_enabled_for", lambda _: True)
+    monkeypatch.setattr(type(app.producer), "flush", nothing)
+    begun = 10
+
+    async def begin_there():
+        return {tp: begun}
+
+    async def refuse(_):
+        # While the commit is under way, the group is dealt out anew and read from where it was.
+        await consumer.on_partitions_revoked({tp})
+        await consumer.perform_seek()
+        return False
+
+    committed = []
+
+    async def take(offsets):
+        committed.append(offsets)
+        return True
+
+    monkeypatch.setattr(consumer, "seek_to_committed", begin_there)
+    await consumer.perform_seek()
+    for commit, done in ((refuse, False), (take, True), (take, False)):
+        monkeypatch.setattr(consumer, "_commit", commit)
+        for offset in (10, 11):
+            consumer.ack(Read(tp, offset))
+        assert await consumer.commit() is done
+    assert committed == [{tp: 12}]
+    consumer.ack(Read(tp, 12))
+    await consumer.commit()
+    assert committed == [{tp: 12}, {tp: 13}]
