@@ -1,10 +1,13 @@
 -- name: enter_tenant
 SELECT set_config('app.tenant_id', $1, true)
 
--- name: enter_tenant_to_find
+-- name: begin_to_find
+-- One message instead of two, as somebody waits for what is found. It can have no parameters then:
+-- the tenant is given in hexadecimal digits, in which nothing can be hidden.
 -- Statements that find are planned once: they name the tenant's partition and the order of joins.
+BEGIN READ ONLY;
 SELECT
-    set_config('app.tenant_id', $1, true),
+    set_config('app.tenant_id', convert_from(decode(':tenant', 'hex'), 'UTF8'), true),
     set_config('plan_cache_mode', 'force_generic_plan', true)
 
 -- name: partition

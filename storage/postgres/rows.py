@@ -43,14 +43,19 @@ def found_rows(rows: Sequence[Any], terms: int) -> Found:
     if first is None:
         return Found()
     nothing = [0] * terms
-
-    def hit(row: Any) -> Hit:
-        *fields, previous, likeness, value, questions, counts, _, _, _, _ = row
-        spread = _spread(counts, 20, terms) if counts else nothing
-        return Hit._make((*fields, spread, previous, likeness, value, questions or ()))
-
     return Found(
-        hits=[hit(row) for row in rows],
+        # There are some hundreds of them, and somebody waits.
+        hits=[
+            Hit._make(
+                (
+                    *row[:15],
+                    _spread(row[19], 20, terms) if row[19] else nothing,
+                    *row[15:18],
+                    row[18] or (),
+                )
+            )
+            for row in rows
+        ],
         frequencies=_spread(first["frequencies"] or (), 32, terms),
         memories=first["memories"],
         mean_length=first["mean_length"],
@@ -61,6 +66,7 @@ def found_rows(rows: Sequence[Any], terms: int) -> Found:
 def _spread(packed: Sequence[int], bits: int, size: int) -> list[int]:
     """Return numbers where the ordinals above them, counted from 1, say they belong, else 0."""
     spread = [0] * size
+    below = (1 << bits) - 1
     for each in packed:
-        spread[(each >> bits) - 1] = each & ((1 << bits) - 1)
+        spread[(each >> bits) - 1] = each & below
     return spread

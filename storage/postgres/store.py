@@ -62,7 +62,7 @@ class PostgresStore:
 
     async def find(self, tenant_id: str, sought: Sought, among: Filter) -> Found:
         """Return those of the tenant's memories that may answer the query."""
-        async with self._tenant(tenant_id, "enter_tenant_to_find") as connection:
+        async with self._finding(tenant_id) as connection:
             found = await find(
                 *(connection, tenant_id, sought, among),
                 partition=await self._partition(connection, tenant_id),
@@ -177,15 +177,30 @@ class PostgresStore:
         await self._pool.close()
 
     @asynccontextmanager
-    async def _tenant(self, tenant_id: str, enter: str = "enter_tenant") -> AsyncIterator[Any]:
+    async def _tenant(self, tenant_id: str) -> AsyncIterator[Any]:
         async with self._transaction() as connection:
-            await connection.execute(_SQL[enter], tenant_id)
+            await connection.execute(_SQL["enter_tenant"], tenant_id)
             yield connection
 
     @asynccontextmanager
+    async def _finding(self, tenant_id: str) -> AsyncIterator[Any]:
+        begin = _SQL["begin_to_find"].replace(":tenant", tenant_id.encode().hex())
+        async with self._connection() as connection:
+            await connection.execute(begin)
+            try:
+                yield connection
+            finally:
+                await connection.execute("ROLLBACK")
+
+    @asynccontextmanager
     async def _transaction(self) -> AsyncIterator[Any]:
+        async with self._connection() as connection, connection.transaction():
+            yield connection
+
+    @asynccontextmanager
+    async def _connection(self) -> AsyncIterator[Any]:
         try:
-            async with self._pool.acquire(timeout=10) as connection, connection.transaction():
+            async with self._pool.acquire(timeout=10) as connection:
                 yield connection
         except PASSING as error:
             raise unreachable(error) from error
