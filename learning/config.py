@@ -34,8 +34,9 @@ class LearningConfig:
 
     ranker_spread: float = 1.0
     """How far a weight of the ranker is thought to be from its prior before any lesson."""
-    ranker_spreads: Mapping[str, float] = field(default_factory=dict)
-    """The same for features by name, where it is another."""
+    ranker_spreads: Mapping[str, float] = field(default_factory=lambda: {"asked before": 3.0})
+    """The same for features by name, where it is another: no prior can be fitted to what users of
+    a tenant ask again, so its weight may be anywhere."""
     ranker_limit: float = 8.0
     """No weight of the ranker goes further from its prior: the largest prior there is."""
     newton_steps: int = 12
