@@ -50,7 +50,9 @@ class ReplyTopics:
     async def of_broken(self, headers: Headers, ids: SalvagedIds, usual: str) -> str:
         """Return where to tell that a request cannot be read, as far as its sender is known."""
         topic = headers.reply_to
-        if topic is None or not self._guard.vouches_for(headers, ids.tenant_id):
+        if topic is None or not ids.tenant_id:
+            return usual
+        if not self._guard.vouches_for(headers, ids.tenant_id):
             return usual
         may_use = await self._may_use(ids.tenant_id, topic)
         return topic if may_use and await self._exists(topic) else usual

@@ -101,7 +101,7 @@ class Service:
         found = [
             process
             for process in psutil.Process(self.process.pid).children(recursive=True)
-            if not _dead(process) and process.cmdline()[1:] == ["-m", "memstream", "worker"]
+            if _command(process)[1:] == ["-m", "memstream", "worker"]
         ]
         return found[0] if found else None
 
@@ -162,6 +162,14 @@ class Service:
             check=check,
             timeout=PATIENCE_S,
         )
+
+
+def _command(process):
+    """Return how a process was started; nothing of one that ends while it is looked at."""
+    try:
+        return process.cmdline()
+    except psutil.NoSuchProcess:
+        return []
 
 
 def _dead(process):

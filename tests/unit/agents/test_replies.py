@@ -152,6 +152,17 @@ async def test_of_a_broken_request_a_topic_that_is_not_allowed_is_ignored(ask, p
     assert answer["error"]["code"] == "invalid_request"
 
 
+@pytest.mark.parametrize("tenant", ["", None, 7])
+async def test_the_store_is_asked_for_no_settings_of_nobody(ask, published, store, tenant):
+    async def refuse(tenant_id):
+        raise AssertionError(f"the settings of {tenant_id!r} were asked for")
+
+    store.overrides = refuse
+    await ask("search", tenant_id=tenant)
+    ((answer, _),) = usual(published)
+    assert answer["error"]["code"] == "invalid_request"
+
+
 @pytest.mark.requirement("SE-17")
 @pytest.mark.parametrize(
     ("headers", "fields", "where"),
