@@ -9,19 +9,21 @@ from memstream.settings import Settings
 from retrieval.embedding import Embedder, open_embedder
 from retrieval.language import CircuitBreaker, GuardedModel, LanguageModel, LanguageModelError
 from storage import Store
-from storage.postgres import PostgresStore, migrate
-from storage.sqlite import SqliteStore
 
 
 async def open_store(settings: Settings) -> Store:
     """Open the configured store; a server must be running and migrated."""
     if settings.database == "embedded":
+        from storage.sqlite import SqliteStore
+
         return await SqliteStore.open(sqlite_path(settings))
     if settings.database == "embedded-postgres":
         raise PartError(
             "embedded-postgres runs inside `memstream up --database embedded-postgres`; "
             "start that first, or set MEMSTREAM_DATABASE to a postgresql:// URL"
         )
+    from storage.postgres import PostgresStore  # asyncpg is slow to import
+
     return await PostgresStore.open(settings.database)
 
 
@@ -61,6 +63,8 @@ def open_language_model(settings: Settings) -> LanguageModel | None:
 async def migrate_store(settings: Settings) -> list[str]:
     """Bring the configured store's schema up to date and return what was applied."""
     if settings.database.startswith("postgres"):
+        from storage.postgres import migrate
+
         return await migrate(settings.database)
     # The embedded store brings itself up to date whenever it is opened.
     store = await open_store(settings)

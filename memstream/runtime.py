@@ -4,7 +4,6 @@ import json
 import os
 from pathlib import Path
 
-import psutil
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from memstream.settings import Settings
@@ -62,6 +61,8 @@ def with_running_parts(settings: Settings) -> Settings:
 
 def _wrote(pid: int, path: Path) -> bool:
     """Tell whether the process is alive and older than the file: numbers are given out again."""
+    import psutil  # only where a service runs, or ran, is there anything to ask it
+
     try:
         return psutil.Process(pid).create_time() <= path.stat().st_mtime
     except (psutil.NoSuchProcess, FileNotFoundError):

@@ -9,7 +9,6 @@ from rich.markup import escape
 from memstream.cli.messages import Tenant
 from memstream.cli.shell import Token, app, run
 from memstream.display import errors
-from memstream.logs import set_up_logs
 from memstream.runtime import with_running_parts
 from memstream.settings import load_settings
 from memstream.tenant_values import check_tenant
@@ -40,6 +39,7 @@ def mcp(
     name = check_tenant(tenant)
 
     from memstream.calling import client_of  # aiokafka and mcp are slow to import
+    from memstream.logs import set_up_logs
     from memstream.mcp.server import serve_http, serve_stdio
 
     set_up_logs(load_settings(token=token).log_format)

@@ -4,7 +4,7 @@ import getpass
 import json
 import sys
 from collections.abc import Awaitable, Callable
-from typing import Annotated, Any, TypeVar
+from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
 import typer
 from rich.markup import escape
@@ -16,7 +16,9 @@ from memstream.policy_display import show_history, show_policy
 from memstream.runtime import with_running_parts
 from memstream.settings import Settings, load_settings
 from memstream.tenant_values import check_tenant
-from storage import Store
+
+if TYPE_CHECKING:
+    from storage import Store
 
 policy = typer.Typer(help="See and control what was learned for a tenant.", no_args_is_help=True)
 app.add_typer(policy, name="policy")
@@ -103,7 +105,7 @@ def _order(order: str, tenant: str, why: str, question: str, yes: bool) -> None:
         typer.confirm(f"{question} for {name}?", abort=True, err=True)
     actor = getpass.getuser()
 
-    async def carry_out(store: Store, settings: Settings) -> int:
+    async def carry_out(store: "Store", settings: Settings) -> int:
         pupil = build_pupil(settings, names_of(settings), LearningConfig())
         taught = await store.policies.control(
             name, order, pupil, now(), actor=actor, why=why[:MOST_REASON]
@@ -114,7 +116,7 @@ def _order(order: str, tenant: str, why: str, question: str, yes: bool) -> None:
     console.print(f"version {version} serves {escape(name)}", highlight=False)
 
 
-def _with_store(work: Callable[[Store, Settings], Awaitable[T]]) -> T:
+def _with_store(work: Callable[["Store", Settings], Awaitable[T]]) -> T:
     settings = with_running_parts(load_settings())
 
     async def do() -> T:
