@@ -14,7 +14,10 @@ from tests.locks import locked
 _OF_A_SERVICE = re.compile(r"(tests/acceptance/.+?)::.*\[(embedded|real)\b")
 """The file and the parts: what tests that share a service have in common."""
 
-_OF_ONE_SERVICE = ("test_broken_messages.py", "test_signals.py", "test_thin_path.py")
+_OF_ONE_SERVICE = (
+    *("test_broken_messages.py", "test_references.py"),
+    *("test_signals.py", "test_thin_path.py"),
+)
 """The files whose tests have no service of their own, but one for all."""
 
 
