@@ -13,9 +13,17 @@ from storage.postgres import PostgresStore, migrate
 from storage.sqlite import SqliteStore
 
 TABLES = (
-    "memories, inbox, tenant_overrides, postings, corpora, open_trajectories, parked_signals, "
-    "abandonments, outbox, policies, lessons, policy_events, common_policy"
+    *("memories", "inbox", "tenant_overrides", "postings", "corpora", "open_trajectories"),
+    *("parked_signals", "abandonments", "outbox", "policies", "lessons", "policy_events"),
+    "common_policy",
 )
+WRITTEN = """
+    SELECT oid::regclass::text AS name
+    FROM pg_class LEFT JOIN pg_inherits ON inhrelid = oid
+    WHERE coalesce(inhparent, oid) = ANY ($1::regclass[]) AND relkind = 'r'
+        AND pg_relation_size(oid) > 0
+"""
+"""The tables, or partitions of tables, in which there is or was anything."""
 
 
 @pytest.fixture(scope="session")
@@ -37,8 +45,11 @@ def migrated_postgres(postgres_server, postgres_template):
 
 @pytest.fixture
 async def emptied_postgres(migrated_postgres):
-    connection = await asyncpg.connect(migrated_postgres)
-    await connection.execute(f"SET search_path = memstream; TRUNCATE {TABLES}")
+    connection = await asyncpg.connect(migrated_postgres, ssl=False)
+    await connection.execute("SET search_path = memstream")
+    # To empty a table makes its files and those of its indexes anew: only where there is anything.
+    if written := [row["name"] for row in await connection.fetch(WRITTEN, TABLES)]:
+        await connection.execute(f"TRUNCATE {', '.join(written)}")
     made = "SELECT indexname FROM pg_indexes WHERE indexname LIKE 'memories_vectors_%'"
     for row in await connection.fetch(made):
         await connection.execute(f"DROP INDEX {row['indexname']}")
@@ -76,13 +87,8 @@ async def stores(tmp_path, emptied_postgres):
         await store.close()
 
 
-@pytest.fixture(scope="session")
-def model_cache(tmp_path_factory):
-    return tmp_path_factory.mktemp("embedding-cache")
-
-
 @pytest.fixture
-async def minilm(model_cache):
-    embedder = await open_embedder("onnx", cache_dir=model_cache)
+async def minilm(models):
+    embedder = await open_embedder("onnx", cache_dir=models)
     yield embedder
     await embedder.close()
