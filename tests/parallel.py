@@ -21,6 +21,10 @@ _OF_ONE_SERVICE = (
 """The files whose tests have no service of their own, but one for all."""
 
 
+_OF_THEIR_OWN = ("test_lifecycle.py", "test_scaling.py")
+"""The files whose tests each start a service for themselves: any process may run any of them."""
+
+
 class _Scheduler(LoadScopeScheduling):
     """Gives tests that share a service to one process, so that it is started only once."""
 
@@ -30,6 +34,8 @@ class _Scheduler(LoadScopeScheduling):
         if found is None:
             return nodeid
         file, parts = found.groups()
+        if file.endswith(_OF_THEIR_OWN):
+            return nodeid
         return parts if file.endswith(_OF_ONE_SERVICE) else f"{file}-{parts}"
 
 
@@ -37,6 +43,15 @@ class _Scheduler(LoadScopeScheduling):
 def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> _Scheduler:
     """Choose which process runs which test."""
     return _Scheduler(config, log)
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Leave those marked ``alone`` to the end, where all others are short.
+
+    Whoever wants to be alone waits until the tests that run have ended, and nobody begins another:
+    beside a test of two minutes all processes but one would be idle for as long.
+    """
+    items.sort(key=lambda item: item.get_closest_marker("alone") is not None)
 
 
 @pytest.fixture(scope="session")
