@@ -133,3 +133,22 @@ def test_a_wrong_setting_is_one_clear_line(tmp_path):
     assert outcome.returncode == 1
     assert outcome.stderr.startswith("error: MEMSTREAM_WEB_PORT")
     assert "Traceback" not in outcome.stderr
+
+
+def test_what_a_user_got_wrong_is_one_clear_line(tmp_path):
+    command = Service(tmp_path / "data").command
+    for arguments, complaint in (
+        (("search", "", "--tenant", "t"), "query"),
+        (("search", "x", "--tenant", "t", "--mode", "psychic"), "mode"),
+        (("remember", "x", "--tenant", "t", "--layer", "attic"), "layer"),
+        (("import", "nowhere.jsonl"), "nowhere.jsonl"),
+        (("search", "x"), "--tenant"),
+        (("policy", "promote", "--tenant", "t", "--now"), "--now"),
+        (("fly",), "fly"),
+        (("mcp", "--tenant", ""), "tenant_id"),
+    ):
+        outcome = command(*arguments, check=False)
+        assert outcome.returncode == 1
+        assert len(outcome.stderr.strip().splitlines()) == 1
+        assert complaint in outcome.stderr
+        assert "Traceback" not in outcome.stderr

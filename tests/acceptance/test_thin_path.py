@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from memstream_client import MemstreamClient
 
-from tests.acceptance.service import HTTP, PATIENCE_S, Client, Service, wait_for
+from tests.acceptance.service import HTTP, PATIENCE_S, Client, wait_for
 
 README = Path(__file__).parents[2] / "README.md"
 CONTENTS = {
@@ -182,22 +182,3 @@ def test_the_example_of_the_readme_works_on_its_first_run(service):
     ran = subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE_S)
     assert ran.returncode == 0, ran.stderr
     assert "1.00 Alice is allergic to nuts" in ran.stdout
-
-
-def test_what_a_user_got_wrong_is_one_clear_line(tmp_path):
-    command = Service(tmp_path / "data").command
-    for arguments, complaint in (
-        (("search", "", "--tenant", "t"), "query"),
-        (("search", "x", "--tenant", "t", "--mode", "psychic"), "mode"),
-        (("remember", "x", "--tenant", "t", "--layer", "attic"), "layer"),
-        (("import", "nowhere.jsonl"), "nowhere.jsonl"),
-        (("search", "x"), "--tenant"),
-        (("policy", "promote", "--tenant", "t", "--now"), "--now"),
-        (("fly",), "fly"),
-        (("mcp", "--tenant", ""), "tenant_id"),
-    ):
-        outcome = command(*arguments, check=False)
-        assert outcome.returncode == 1
-        assert len(outcome.stderr.strip().splitlines()) == 1
-        assert complaint in outcome.stderr
-        assert "Traceback" not in outcome.stderr
