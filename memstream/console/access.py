@@ -10,6 +10,7 @@ import structlog
 from aiohttp import web
 from aiohttp.typedefs import Handler, Middleware
 
+from memstream.console.library import FOR_EVER, PREFIX
 from memstream.settings import Settings
 
 log = structlog.get_logger(__name__)
@@ -143,6 +144,8 @@ async def harden(request: web.Request, response: web.StreamResponse) -> None:
     response.headers.update(HEADERS)
     if request.path.startswith("/static/"):
         response.headers["Cache-Control"] = "no-cache"
+    elif request.path.startswith(PREFIX) and response.status in (200, 206, 304):
+        response.headers["Cache-Control"] = FOR_EVER
 
 
 def _is_address(name: str) -> bool:

@@ -10,6 +10,7 @@ from aiohttp import web
 
 from memstream.console.access import Refused, access_of
 from memstream.console.api import Api
+from memstream.console.library import Library
 from memstream.console.orders import Orders
 from memstream.console.sources import Sources
 from memstream.embedded.process import PartError
@@ -41,9 +42,11 @@ class Console:
     def add_to(self, app: web.Application) -> None:
         """Add the addresses."""
         api, orders = Api(self._sources, self.access), Orders(self._sources)
+        library = Library()
         app.add_routes(
             [
-                web.get("/", _page),
+                web.get("/", _page(library)),
+                web.get(library.address, library.served),
                 web.static("/static/", STATIC),
                 web.get("/api/access", _answered(api.access)),
                 web.get("/api/overview", _answered(api.overview)),
@@ -58,8 +61,14 @@ class Console:
         )
 
 
-async def _page(_: web.Request) -> web.FileResponse:
-    return web.FileResponse(STATIC / "index.html")
+def _page(library: Library) -> Callable[[web.Request], Awaitable[web.Response]]:
+    async def page(_: web.Request) -> web.Response:
+        styles = "".join(f'<template id="{one}"></template>' for one in await library.styles())
+        text = (STATIC / "index.html").read_text(encoding="utf-8")
+        text = text.replace("{library}", library.address).replace("{styles}", styles)
+        return web.Response(text=text, content_type="text/html")
+
+    return page
 
 
 def _answered(answer: Answer) -> Callable[[web.Request], Awaitable[web.Response]]:
