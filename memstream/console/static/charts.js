@@ -1,66 +1,73 @@
-// Charts in plain SVG; each has its numbers in a table next to it.
-import { h, s } from "./dom.js";
-import { clock, cut, duration, number, share } from "./format.js";
+// Charts of numbers; each has its numbers in a table or in words next to it.
+import { h } from "./dom.js";
+import { clock, moment, number, share } from "./format.js";
+import { axis, chart, literal } from "./plot.js";
 
-// Drawn as wide as it is shown, so that writing is neither tiny on a phone nor huge on a desk.
-const narrow = () => matchMedia("(max-width: 40rem)").matches;
-const across = () => (narrow() ? 350 : 600);
-const names = () => (narrow() ? 105 : 150);
-// As wide as a card that has a row of its own.
-const whole = () => (narrow() ? 350 : Math.max(600, Math.min(innerWidth, 1344) - 80));
-const LEFT = 46;
-const BOTTOM = 24;
+const LEAST_MS = 10_000; // A shorter time has no ticks that differ.
+const BETWEEN = 30;
 
-const scale = (from, to, start, end) => (value) => start + ((value - from) / (to - from || 1)) * (end - start);
+// Plotly's times have no zone: these are written as the clock of whoever looks shows them.
+const local = (at) => new Date(at - new Date(at).getTimezoneOffset() * 60_000).toISOString().slice(0, -1);
+const CLOCK = [
+  { dtickrange: [null, 59_999], value: "%H:%M:%S\n%-d %b" },
+  { dtickrange: [60_000, 86_399_999], value: "%H:%M\n%-d %b" },
+  { dtickrange: [86_400_000, null], value: "%-d %b\n%Y" },
+];
 
-function ticks(low, high, most = 4) {
-  const rough = (high - low || 1) / most;
-  const power = 10 ** Math.floor(Math.log10(rough));
-  const step = power * ([1, 2, 5, 10].find((one) => one * power >= rough) ?? 10);
-  const found = [];
-  for (let at = Math.ceil(low / step) * step; at <= high + step / 1e6; at += step) found.push(at);
-  return found;
+function period(all, marks) {
+  const first = Math.min(...all.map(([x]) => x));
+  const last = Math.max(...all.map(([x]) => x), ...marks.map((one) => one.at));
+  const lacking = Math.max(LEAST_MS - (last - first), 0) / 2;
+  return [first - lacking, last + lacking];
 }
 
-const short = (value) => {
-  const size = Math.abs(value);
-  if (size >= 1000) return `${(value / 1000).toFixed(size >= 10_000 ? 0 : 1)}k`;
-  return size >= 10 || Number.isInteger(value) ? value.toFixed(0) : value.toFixed(2).replace(/0$/, "");
-};
+const points = (some, more) => ({
+  type: "scatter", x: some.map(([at]) => local(at)), y: some.map(([, y]) => y), hoverinfo: "text", cliponaxis: false, ...more,
+});
+
+// A line goes on, dashed, where it becomes unsure; a point that has no line is a dot.
+function line(one, place, young, colour) {
+  const sure = one.points.filter(([at]) => at < young).length;
+  const parts = [[one.points.slice(0, sure), place ? "6px,3px" : "solid"], [one.points.slice(Math.max(sure - 1, 0)), "3px,4px"]].filter(([some]) => some.length > 1);
+  return (parts.length ? parts : [[one.points, "solid"]]).map(([some, dash]) => points(some, {
+    name: literal(one.name), mode: some.length > 1 ? "lines" : "markers", line: { color: colour, width: 2, dash }, marker: { color: colour, size: 8 },
+    text: some.map(([at, y]) => literal(`${clock(at)} ${one.name}: ${number(y)}`)),
+  }));
+}
+
+const KINDS = { up: ["good", "triangle-up"], down: ["bad", "triangle-down"] };
+const signs = (kind, marks, top, { colour }) => points(marks.filter((one) => one.kind === kind).map((one) => [one.at, top]), {
+  name: kind, mode: "markers", marker: { color: colour(KINDS[kind][0]), symbol: KINDS[kind][1], size: 12 }, text: marks.filter((one) => one.kind === kind).map((one) => literal(one.text)),
+});
 
 // lines: [{name, points: [[x, y]]}]; marks: [{at, kind, text}]; dots: [[x, y]]; young: from when on not all is known
-export function course(title, lines, { height = 200, low = 0, high, marks = [], dots = [], unit = "", young = Infinity, wide = false } = {}) {
-  const WIDTH = wide ? whole() : across();
+export function course(title, lines, { height = 210, low = 0, high, marks = [], dots = [], unit = "", young = Infinity } = {}) {
   const all = lines.flatMap((one) => one.points).concat(dots);
   if (!all.length) return h("p", { class: "empty" }, "Nothing to draw yet.");
   const ys = all.map(([, y]) => y);
-  const first = Math.min(...all.map(([x]) => x));
   // What became of a policy after the last search is drawn too; what did before the first is in the table.
-  const drawn = marks.filter((one) => one.at >= first);
-  const last = Math.max(...all.map(([x]) => x), ...drawn.map((one) => one.at));
+  const drawn = marks.filter((one) => one.at >= Math.min(...all.map(([x]) => x)));
+  const [first, last] = period(all, drawn);
   const [bottom, top] = [Math.min(low, ...ys), high ?? Math.max(Math.max(...ys) * 1.1, low + 1)];
-  const x = scale(first, last === first ? first + 1 : last, LEFT, WIDTH - 8);
-  const y = scale(bottom, top, height - BOTTOM, 10);
-  const path = (points) => points.map(([a, b], at) => `${at ? "L" : "M"}${x(a).toFixed(1)} ${y(b).toFixed(1)}`).join("");
-  const begins = Math.max(x(Math.max(young, first)), LEFT);
-  // A line goes on where it becomes unsure.
-  const parts = lines.map(({ points }) => {
-    const sure = points.filter(([at]) => at < young).length;
-    return [points.slice(0, sure), points.slice(Math.max(sure - 1, 0))];
+  // Plotly draws no grid at the very edge.
+  const edge = (top - bottom) / 50;
+  const figure = (look) => ({
+    data: [
+      points(dots, { name: "dots", mode: "markers", marker: { color: look.colour("silent"), size: 5, opacity: 0.6 }, text: dots.map(([at, y]) => literal(`${moment(at)}: ${number(y)}`)) }),
+      ...lines.flatMap((one, place) => line(one, place, young, look.colour(`c${place}`))),
+      ...Object.keys(KINDS).map((kind) => signs(kind, drawn, top, look)),
+    ],
+    layout: {
+      height, margin: { l: 46, r: 28, t: 8, b: 42 },
+      xaxis: axis(look, { type: "date", range: [local(first), local(last)], tickformatstops: CLOCK, ticklabelstandoff: 4, showgrid: false, nticks: Math.round(look.width / 90) }),
+      yaxis: axis(look, { range: [bottom - edge, top + edge], nticks: 6, separatethousands: true }),
+      shapes: [
+        ...(young < last ? [{ type: "rect", name: "young", x0: local(Math.max(young, first)), x1: local(last), yref: "paper", y0: 0, y1: 1, layer: "below", fillcolor: look.colour("silent"), opacity: 0.16, line: { width: 0 } }] : []),
+        ...drawn.map((one) => ({ type: "line", name: one.kind, x0: local(one.at), x1: local(one.at), yref: "paper", y0: 0, y1: 1, line: { color: look.colour(KINDS[one.kind][0]), width: 1, dash: "2px,3px" } })),
+      ],
+    },
   });
-  return h("figure", {},
-    s("svg", { viewBox: `0 0 ${WIDTH} ${height}`, class: wide ? "wide" : "", role: "img", "aria-label": `${title}, from ${clock(first)} to ${clock(last)}` },
-      young < last && s("rect", { class: "young", x: begins, y: 10, width: WIDTH - 8 - begins, height: height - BOTTOM - 10 }),
-      ticks(bottom, top).map((at) => s("g", { class: "grid" },
-        s("line", { x1: LEFT, x2: WIDTH - 8, y1: y(at), y2: y(at) }),
-        s("text", { x: LEFT - 6, y: y(at) + 4, "text-anchor": "end" }, short(at)))),
-      [first, last].map((at, place) => s("text", { class: "axis", x: place ? WIDTH - 8 : LEFT, y: height - 6, "text-anchor": place ? "end" : "start" }, clock(at))),
-      dots.map(([a, b]) => s("circle", { class: "dot", cx: x(a), cy: y(b), r: 2.5 })),
-      parts.map(([sure, unsure], place) => [s("path", { class: `line line${place}`, d: path(sure) }), unsure.length > 1 && s("path", { class: `line line${place} unsure`, d: path(unsure) })]),
-      drawn.map((one) => s("g", { class: `mark ${one.kind}` },
-        s("line", { x1: x(one.at), x2: x(one.at), y1: 10, y2: height - BOTTOM }),
-        s("path", { d: one.kind === "up" ? `M${x(one.at) - 6} 14h12l-6 -10z` : `M${x(one.at) - 6} 4h12l-6 10z` }),
-        s("title", {}, one.text)))),
+  return h("figure", {}, chart(`chart/${title}`, `${title}, from ${clock(first)} to ${clock(last)}`, figure),
     h("figcaption", {}, lines.map((one, place) => h("span", { class: `key key${place}` }, one.name)),
       drawn.some((one) => one.kind === "up") && h("span", { class: "key up" }, "▲ promoted"),
       drawn.some((one) => one.kind === "down") && h("span", { class: "key down" }, "▼ rolled back or suspended"),
@@ -68,77 +75,44 @@ export function course(title, lines, { height = 200, low = 0, high, marks = [], 
       unit && h("span", { class: "unit" }, unit)));
 }
 
+const PARTS = { result_used: "used", query_refined: "reworded", result_ignored: "ignored", standard: "c0", rlm: "c1" };
+export const kindColour = (kind, { colour }, other) => colour(PARTS[kind] ?? other);
+
 // parts: [{name, count, kind}]
 export function mixture(title, parts) {
   const whole = parts.reduce((sum, one) => sum + one.count, 0);
   if (!whole) return h("p", { class: "empty" }, "Nothing yet.");
-  const WIDTH = across();
-  let start = 0;
-  return h("figure", {},
-    s("svg", { viewBox: `0 0 ${WIDTH} 34`, role: "img", class: "mixture", preserveAspectRatio: "none",
-      "aria-label": `${title}: ${parts.map((one) => `${one.count} ${one.name}`).join(", ")}` },
-      parts.filter((one) => one.count).map((one) => {
-        const width = (WIDTH * one.count) / whole;
-        const bar = s("rect", { class: `part ${one.kind}`, x: start, y: 0, width: Math.max(width - 2, 1), height: 34, rx: 3 });
-        start += width;
-        return bar;
-      })),
-    h("figcaption", {}, parts.map((one) => h("span", { class: `key part ${one.kind}` },
-      `${one.name} ${one.count} (${share(one.count, whole)})`))));
+  const figure = (look) => ({
+    data: parts.filter((one) => one.count).map((one) => ({
+      type: "bar", orientation: "h", name: literal(one.name), x: [one.count], y: [0], hoverinfo: "text", hovertext: literal(`${one.name} ${one.count} (${share(one.count, whole)})`),
+      marker: { color: kindColour(one.kind, look, "silent"), cornerradius: 3, line: { color: look.colour("card"), width: 2 } },
+    })),
+    layout: {
+      height: 34, barmode: "stack", bargap: 0, margin: { l: 0, r: 0, t: 0, b: 0 },
+      xaxis: axis(look, { visible: false, range: [0, whole] }), yaxis: axis(look, { visible: false, range: [-0.5, 0.5] }),
+    },
+  });
+  return h("figure", {}, chart(`chart/${title}`, `${title}: ${parts.map((one) => `${one.count} ${one.name}`).join(", ")}`, figure),
+    h("figcaption", {}, parts.map((one) => h("span", { class: `key part ${one.kind}` }, `${one.name} ${one.count} (${share(one.count, whole)})`))));
 }
 
 // rows: [{name, estimate, lower, upper}]: estimates with intervals around a line at zero
 export function intervals(title, rows) {
-  const drawn = rows.filter((one) => one.estimate !== null && one.estimate !== undefined);
+  const drawn = rows.filter((one) => one.estimate !== null && one.estimate !== undefined)
+    .map((one) => ({ ...one, lower: one.lower ?? one.estimate, upper: one.upper ?? one.estimate }));
   if (!drawn.length) return null;
-  const ends = drawn.flatMap((one) => [one.estimate, one.lower ?? one.estimate, one.upper ?? one.estimate, 0]);
-  const room = Math.max(...ends.map(Math.abs)) * 1.15 || 1;
-  const [WIDTH, NAMES] = [across(), names()];
-  const x = scale(-room, room, NAMES, WIDTH - 12);
-  const height = drawn.length * 30 + 26;
-  return h("figure", {}, s("svg", { viewBox: `0 0 ${WIDTH} ${height}`, role: "img",
-    "aria-label": `${title}: ${drawn.map((one) => `${one.name} ${number(one.estimate)}`).join(", ")}` },
-    s("line", { class: "zero", x1: x(0), x2: x(0), y1: 0, y2: height - 20 }),
-    [-room, 0, room].map((at) => s("text", { class: "axis", x: x(at), y: height - 5, "text-anchor": at < 0 ? "start" : at > 0 ? "end" : "middle" }, number(at, 2))),
-    drawn.map((one, at) => s("g", { class: "interval" },
-      s("text", { x: NAMES - 8, y: at * 30 + 20, "text-anchor": "end" }, one.name),
-      one.lower !== null && one.lower !== undefined && s("line", { x1: x(one.lower), x2: x(one.upper), y1: at * 30 + 16, y2: at * 30 + 16 }),
-      s("circle", { cx: x(one.estimate), cy: at * 30 + 16, r: 5 })))));
-}
-
-// Rows with their names on the left; on a phone each has its name above it, where there is room for it.
-function rows(title, names, most, draws, grid) {
-  const [WIDTH, NAMES, ROW, TOP] = narrow() ? [350, 10, 40, 18] : [whole(), 260, 24, 4];
-  const x = (share) => NAMES + share * (WIDTH - 34 - NAMES);
-  const height = names.length * ROW + 26;
-  return h("figure", {}, s("svg", { viewBox: `0 0 ${WIDTH} ${height}`, class: "wide", role: "img", "aria-label": `${title}: ${most}` },
-    grid.map(([share, text]) => s("g", { class: "grid" },
-      s("line", { x1: x(share), x2: x(share), y1: 0, y2: height - 22 }),
-      s("text", { x: x(share), y: height - 6, "text-anchor": share ? "middle" : "start" }, text))),
-    names.map((name, at) => s("g", { class: "step" },
-      s("text", narrow() ? { x: 10, y: at * ROW + 13 } : { x: NAMES - 10, y: at * ROW + 16, "text-anchor": "end" }, cut(name, narrow() ? 46 : 38)),
-      draws(at, x, at * ROW + TOP)))));
-}
-
-// steps: [{name, start, duration, depth}] in milliseconds since the beginning
-export function timeline(title, steps) {
-  if (!steps.length) return h("p", { class: "empty" }, "No actions were recorded.");
-  const end = Math.max(...steps.map((one) => one.start + one.duration), 1);
-  return rows(title, steps.map((one) => `${"· ".repeat(one.depth)}${one.name}`), `${steps.length} actions in ${number(end, 1)} ms`,
-    (at, x, y) => {
-      const [from, to] = [x(steps[at].start / end), x((steps[at].start + steps[at].duration) / end)];
-      return s("rect", { x: from, y, width: Math.max(to - from, 3), height: 16, rx: 3 });
+  const room = Math.max(...drawn.flatMap((one) => [one.estimate, one.lower, one.upper]).map(Math.abs)) * 1.15 || 1;
+  const figure = (look) => ({
+    data: [{
+      type: "scatter", mode: "markers", x: drawn.map((one) => one.estimate), y: drawn.map((_, at) => at), marker: { color: look.colour("c0"), size: 10 },
+      error_x: { type: "data", symmetric: false, color: look.colour("c0"), thickness: 2, width: 4, array: drawn.map((one) => one.upper - one.estimate), arrayminus: drawn.map((one) => one.estimate - one.lower) },
+      hoverinfo: "text", text: drawn.map((one) => literal(`${one.name} ${number(one.estimate)} (${number(one.lower)} to ${number(one.upper)})`)),
+    }],
+    layout: {
+      height: drawn.length * BETWEEN + 34, margin: { l: look.narrow ? 105 : 150, r: 20, t: 4, b: 30 },
+      xaxis: axis(look, { range: [-room, room], zeroline: true, zerolinecolor: look.colour("soft"), nticks: look.narrow ? 4 : 6 }),
+      yaxis: axis(look, { range: [drawn.length - 0.5, -0.5], showgrid: false, tickvals: drawn.map((_, at) => at), ticktext: drawn.map((one) => literal(one.name)) }),
     },
-    ticks(0, end, narrow() ? 3 : 5).map((at) => [at / end, `${short(at)} ms`]));
-}
-
-// events: [{name, after, kind}] in seconds; the first seconds matter as much as the last hours, so by their logarithm
-const MOMENTS = [0, 1, 10, 60, 600, 3600, 36_000, 86_400, 864_000];
-export function afterwards(title, events) {
-  const end = Math.max(...events.map((one) => one.after), 1);
-  const share = (seconds) => Math.log1p(Math.max(seconds, 0)) / Math.log1p(end);
-  const shown = MOMENTS.filter((at) => at <= end);
-  return rows(title, events.map((one) => one.name), `${events.length} events in ${duration(end)}`,
-    (at, x, y) => s("circle", { class: `event ${events[at].kind}`, cx: x(share(events[at].after)), cy: y + 8, r: 6 }),
-    shown.filter((at, place) => !place || share(at) - share(shown[place - 1]) > (narrow() ? 0.16 : 0.05)).map((at) => [share(at), at ? duration(at) : "0 s"]));
+  });
+  return h("figure", {}, chart(`chart/${title}`, `${title}: ${drawn.map((one) => `${one.name} ${number(one.estimate)}`).join(", ")}`, figure));
 }

@@ -1,7 +1,6 @@
 // Makes elements. Text is only ever set as text: whatever is stored may be hostile.
-const SVG = "http://www.w3.org/2000/svg";
-
-function fill(element, attributes, children) {
+export function h(tag, attributes, ...children) {
+  const element = document.createElement(tag);
   for (const [name, value] of Object.entries(attributes ?? {})) {
     if (value === undefined || value === null || value === false) continue;
     if (name.startsWith("on")) element.addEventListener(name.slice(2), value);
@@ -13,12 +12,6 @@ function fill(element, attributes, children) {
   }
   return element;
 }
-
-export const h = (tag, attributes, ...children) =>
-  fill(document.createElement(tag), attributes, children);
-
-export const s = (tag, attributes, ...children) =>
-  fill(document.createElementNS(SVG, tag), attributes, children);
 
 // A colour from data, by the root so that small numbers have one too; a style attribute would be against the page's policy.
 export function tinted(element, share) {
@@ -57,13 +50,17 @@ export const stack = (...cards) => h("div", { class: "stack" }, ...cards);
 export const behind = (key, ...children) =>
   h("details", { "data-key": key }, h("summary", { "data-key": `${key}/summary` }, "As a table"), ...children);
 
-// Replaces what an element holds, and leaves the focus, what was unfolded and what was scrolled where they were.
+// Replaces what an element holds, and leaves the charts, the focus, what was unfolded and what was scrolled where they were.
 export function show(element, ...children) {
   const { activeElement: focused } = document;
   const within = element.contains(focused) && focused !== element;
   const open = new Set([...element.querySelectorAll("details[open][data-key]")].map((one) => one.dataset.key));
   const scrolled = new Map([...element.querySelectorAll(".scroll, pre")].map((one) => [one.dataset.key, [one.scrollLeft, one.scrollTop]]));
-  element.replaceChildren(...children.flat(2).filter((one) => one));
+  const charts = new Map([...element.querySelectorAll("memstream-chart")].map((one) => [one.dataset.key, one]));
+  const next = document.createDocumentFragment();
+  next.append(...children.flat(2).filter((one) => one));
+  for (const fresh of next.querySelectorAll("memstream-chart")) charts.get(fresh.dataset.key)?.become(fresh);
+  element.replaceChildren(next);
   const keyed = new Map([...element.querySelectorAll("[data-key]")].map((one) => [one.dataset.key, one]));
   for (const key of open) if (keyed.get(key)?.tagName === "DETAILS") keyed.get(key).open = true;
   for (const [key, [left, top]] of scrolled) keyed.get(key)?.scrollTo(left, top);

@@ -81,7 +81,7 @@ function rewards(told, marked) {
   const last = buckets.length && Math.max(buckets.at(-1).at + width, ...marked.map((one) => one.at));
   return card("Reward over time",
     course("Reward", [{ name: `mean of the last ${LEAST} searches`, points: moving(told.course) }],
-      { low: -0.5, high: 1, dots: buckets.map((one) => [one.at + width / 2, one.reward]), marks: marked, young, wide: true, height: 220 }),
+      { low: -0.5, high: 1, dots: buckets.map((one) => [one.at + width / 2, one.reward]), marks: marked, young, height: 240 }),
     h("p", { class: "note" }, `A dot is the mean of ${duration(width / 1000)}.`,
       young < last && ` Shaded: younger than the outcome window (${window}). Results that are used are labelled at once, those that came to nothing only when it is over: this stretch looks better than it is.`),
     behind("rewards", table("Reward over time, the newest first", ["from", "searches", "mean reward", ...OUTCOME_TYPES.map(outcome)],

@@ -1,8 +1,8 @@
 // Searches: the newest, and one of them from its first action to its last label.
 import { get } from "../api.js";
-import { afterwards, timeline } from "../charts.js";
 import { card, facts, h, plain, table } from "../dom.js";
 import { OUTCOME_TYPES, ROUTES, count, milliseconds, moment, number, outcome, to } from "../format.js";
+import { afterwards, timeline } from "../timelines.js";
 import { events, said } from "./actions.js";
 
 const choice = (name, label, options, chosen) => [h("label", { for: `by-${name}` }, label),
