@@ -2,92 +2,27 @@
 
 import asyncio
 import json
-import os
-import shutil
-from contextlib import asynccontextmanager
 from datetime import UTC, datetime
 from urllib.parse import quote
 
 import pytest
 from aiokafka import AIOKafkaConsumer
-from axe_playwright_python.async_playwright import Axe
-from playwright.async_api import async_playwright, expect
+from playwright.async_api import expect
 
 from agents.metrics import CONSUMER_LAG, DEAD_LETTERS, SEARCH_SECONDS
 from retrieval.metrics import ROUTES
+from tests.integration.console.browser import (
+    DESKTOP,
+    PHONE,
+    api,
+    drawn,
+    draws,
+    is_well,
+    look,
+    opened,
+)
 from tests.integration.console.scene import HOSTILE, NAMES, TOKEN, bury, console, told
 from topics import encode
-
-DESKTOP, PHONE = {"width": 1280, "height": 900}, {"width": 390, "height": 844}
-SERIOUS = ("serious", "critical")
-
-expect.set_options(timeout=20_000)  # a busy machine is no reason for a test to fail
-
-
-@pytest.fixture
-def chromium():
-    found = shutil.which("chromium") or shutil.which("chromium-browser")
-    if found is None and os.environ.get("CI") == "true":
-        pytest.fail("there is no chromium: install it")
-    if found is None:
-        pytest.skip("there is no chromium")
-    return found
-
-
-@asynccontextmanager
-async def opened(chromium, *, size=DESKTOP, scheme="light"):
-    """A page, and what went wrong in it."""
-    async with async_playwright() as playwright:
-        browser = await playwright.chromium.launch(
-            executable_path=chromium, args=["--no-sandbox", "--disable-dev-shm-usage"]
-        )
-        try:
-            context = await browser.new_context(
-                viewport=size, color_scheme=scheme, timezone_id="UTC", reduced_motion="reduce"
-            )
-            page = await context.new_page()
-            page.wrong = []
-            page.on("pageerror", lambda error: page.wrong.append(str(error)))
-            page.on("console", lambda told: told.type == "error" and page.wrong.append(told.text))
-            page.on("dialog", lambda dialog: page.wrong.append(dialog.message))
-            page.on(
-                "request",
-                lambda asked: "//127.0.0.1:" in asked.url or page.wrong.append(asked.url),
-            )
-            yield page
-        finally:
-            await browser.close()
-
-
-async def api(page, path):
-    return await page.evaluate(
-        """async (path) => (await fetch(`/api/${path}`, {headers: {
-            authorization: `Bearer ${sessionStorage.getItem("memstream-token")}`}})).json()""",
-        path,
-    )
-
-
-async def look(page, hash_, heading):
-    await page.evaluate("(to) => { location.hash = to; }", hash_)
-    await expect(page.get_by_role("heading", level=1)).to_have_text(heading)
-    await expect(page.get_by_text("Loading …")).to_have_count(0)
-
-
-async def is_well(page):
-    """No script ran, nothing failed, nothing sticks out, and everybody can use it."""
-    assert page.wrong == []
-    assert await page.evaluate("window.hacked") is None
-    assert await page.locator("main img, main script, dialog img").count() == 0
-    width = await page.evaluate("[document.documentElement.scrollWidth, innerWidth]")
-    assert width[0] <= width[1], f"{page.url} is wider than its window: {width}"
-    found = (await Axe().run(page)).response
-    assert len(found["passes"]) > 10
-    bad = [
-        (one["id"], one["nodes"][0]["html"])
-        for one in found["violations"]
-        if one["impact"] in SERIOUS
-    ]
-    assert bad == [], page.url
 
 
 async def rows(page, name):
@@ -157,8 +92,13 @@ async def tenant_is_right(page, tenant):
             f"{weights[name][key]:.2f}".replace("-0.00", "0.00") for key in ("shipped", "weight")
         ]
         assert shown[-3:-1] == numbers
+    reward = await drawn(page, "Reward")
+    assert reward["points"]["dots"] == reward["shown"]["dots"] == len(told["course"]["buckets"])
     ups = sum(one["kind"] in ("promoted", "bootstrapped") for one in told["history"])
-    assert ups == await page.locator("g.mark.up").count()
+    assert ups == reward["points"]["up"] == reward["shown"]["up"]
+    for name, counts in (("Outcomes", told["outcomes"]), ("Routes", told["routes"])):
+        parts = sum(bool(many) for many in counts.values())
+        await draws(page, name, parts)
     await page.get_by_text("As a table").click()
     assert (await rows(page, "Reward over time"))[0] == min(len(told["course"]["buckets"]), 60)
     return ups
@@ -176,6 +116,9 @@ async def policy_is_right(page, tenant):
         assert said in text
     history = page.get_by_role("table", name="What became of it").locator("tbody tr")
     await expect(history).to_have_count(len(told["history"]))
+    judged = [one for one in policy["staged"].values() if one["estimate"] is not None]
+    if judged:
+        await draws(page, "Better than what serves, by", len(judged))
     if policy["staged"]:
         table = page.get_by_role("table", name="Off-policy estimates")
         assert await table.locator("tbody tr").count() == len(policy["staged"])
@@ -224,7 +167,7 @@ async def test_every_page_shows_what_the_api_tells(tmp_path, chromium, size, sch
         await signal(site, "query.refinements", reworded)
         await look(page, f"#/trajectory?tenant=acme&id={newest['trajectory_id']}", "Trajectory")
         await expect(page.get_by_text(f"{HOSTILE} acme", exact=True)).to_be_visible()
-        await expect(page.locator("g.step rect")).to_have_count(newest["actions"])
+        await draws(page, "Actions", newest["actions"])
         whole = await api(page, f"trajectory?tenant=acme&id={newest['trajectory_id']}")
         for action in whole["actions"]:
             choice = action["params"]["choice"]
@@ -232,7 +175,7 @@ async def test_every_page_shows_what_the_api_tells(tmp_path, chromium, size, sch
             await expect(page.locator("td", has_text=said)).to_be_visible()
         became = 1 + len(whole["labels"]) + len(whole["heard"])
         assert became == 3
-        await expect(page.locator("circle.event")).to_have_count(became)
+        await draws(page, "What became of it", became)
         await expect(page.get_by_text(f"reworded to “{HOSTILE}”")).to_be_visible()
         label = whole["labels"][0]
         await expect(page.get_by_text(f"reward {label['reward']:.3f}")).to_be_visible()
@@ -313,8 +256,8 @@ async def test_orders_are_given_with_the_keyboard_and_pages_stay_current(tmp_pat
         # What was ordered after the last search is marked too.
         await look(page, "#/tenant?tenant=acme", "Tenant acme")
         downs = [one for one in told["history"] if one["kind"] in ("rolled back", "suspended")]
-        await expect(page.locator("g.mark.down")).to_have_count(len(downs))
-        assert downs
+        reward = await drawn(page, "Reward")
+        assert reward["shown"]["down"] == reward["shapes"].count("down") == len(downs) > 0
 
         # Nobody reloads: a letter that is written while the page is open is there a moment later.
         await look(page, "#/dead-letters", "Dead letters")
@@ -364,15 +307,18 @@ async def test_what_is_too_young_to_be_judged_is_shaded_and_said(tmp_path, chrom
     async with console(tmp_path, {"acme": 60}) as site, opened(chromium) as page:
         await page.goto(f"{site.url}/#/tenant?tenant=acme")
         await expect(page.get_by_text("A dot is the mean of")).to_be_visible()
-        await expect(page.locator("rect.young")).to_have_count(0)
+        assert "young" not in (await drawn(page, "Reward"))["shapes"]
         young = next(told(1, "acme"))
         fields = {"trajectory_id": "young", "completed_at": datetime.now(UTC)}
         value = encode(young.model_copy(update=fields))
         await site.producer.send_and_wait(NAMES.prefix + "trajectories", value)
-        await expect(page.locator("rect.young")).to_have_count(1)
         await expect(
             page.get_by_text("younger than the outcome window (10\u00a0min)")
         ).to_be_visible()
+        await page.wait_for_function(
+            """() => document.querySelector("memstream-chart").layout.shapes.some(
+                (one) => one.name === "young")"""
+        )
         await is_well(page)
 
 
