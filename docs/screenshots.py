@@ -42,6 +42,8 @@ PARTS = {"console-weights": "Learned weights"}
 """Of these pages only the card of this name."""
 RISING_AT = 60
 """When the rise is in the middle of the picture: later, only what came after it is still shown."""
+DRAWN = "() => !document.querySelector('memstream-chart:not([data-drawn])')"
+"""Whether every chart of a page is there."""
 TOKEN = secrets.token_urlsafe()
 BEARER = {"Authorization": f"Bearer {TOKEN}"}
 
@@ -98,7 +100,8 @@ async def _picture(browser: Any, url: str, name: str) -> None:
     await tab.wait_for_selector(".body table", state="attached")
     if not page:
         await tab.locator(".body tbody a").first.click()
-        await tab.wait_for_selector("circle.event.signal", timeout=60_000)
+        await tab.wait_for_selector(".story .signal", timeout=60_000)
+    await tab.wait_for_function(DRAWN)
     await tab.evaluate("document.fonts.ready")
     shot = tab.get_by_role("region", name=PARTS[name], exact=True) if name in PARTS else tab
     await shot.screenshot(path=IMAGES / f"{name}.png")

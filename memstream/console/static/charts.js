@@ -60,7 +60,7 @@ export function course(title, lines, { height = 210, low = 0, high, marks = [], 
     layout: {
       height, margin: { l: 46, r: 28, t: 8, b: 42 },
       xaxis: axis(look, { type: "date", range: [local(first), local(last)], tickformatstops: CLOCK, ticklabelstandoff: 4, showgrid: false, nticks: Math.round(look.width / 90) }),
-      yaxis: axis(look, { range: [bottom - edge, top + edge], nticks: 6, separatethousands: true }),
+      yaxis: axis(look, { range: [bottom - edge, top + edge], nticks: 6, ticklabelstandoff: 4, separatethousands: true }),
       shapes: [
         ...(young < last ? [{ type: "rect", name: "young", x0: local(Math.max(young, first)), x1: local(last), yref: "paper", y0: 0, y1: 1, layer: "below", fillcolor: look.colour("silent"), opacity: 0.16, line: { width: 0 } }] : []),
         ...drawn.map((one) => ({ type: "line", name: one.kind, x0: local(one.at), x1: local(one.at), yref: "paper", y0: 0, y1: 1, line: { color: look.colour(KINDS[one.kind][0]), width: 1, dash: "2px,3px" } })),
@@ -102,6 +102,9 @@ export function intervals(title, rows) {
     .map((one) => ({ ...one, lower: one.lower ?? one.estimate, upper: one.upper ?? one.estimate }));
   if (!drawn.length) return null;
   const room = Math.max(...drawn.flatMap((one) => [one.estimate, one.lower, one.upper]).map(Math.abs)) * 1.15 || 1;
+  // The roundest number that is still in it: a phone has room for one on each side.
+  const power = 10 ** Math.floor(Math.log10(room));
+  const round = power * [5, 2, 1].find((one) => one * power <= room);
   const figure = (look) => ({
     data: [{
       type: "scatter", mode: "markers", x: drawn.map((one) => one.estimate), y: drawn.map((_, at) => at), marker: { color: look.colour("c0"), size: 10 },
@@ -109,9 +112,9 @@ export function intervals(title, rows) {
       hoverinfo: "text", text: drawn.map((one) => literal(`${one.name} ${number(one.estimate)} (${number(one.lower)} to ${number(one.upper)})`)),
     }],
     layout: {
-      height: drawn.length * BETWEEN + 34, margin: { l: look.narrow ? 105 : 150, r: 20, t: 4, b: 30 },
-      xaxis: axis(look, { range: [-room, room], zeroline: true, zerolinecolor: look.colour("soft"), nticks: look.narrow ? 4 : 6 }),
-      yaxis: axis(look, { range: [drawn.length - 0.5, -0.5], showgrid: false, tickvals: drawn.map((_, at) => at), ticktext: drawn.map((one) => literal(one.name)) }),
+      height: drawn.length * BETWEEN + 34, margin: { l: look.narrow ? 136 : 150, r: 20, t: 4, b: 30 },
+      xaxis: axis(look, { range: [-room, room], zeroline: true, zerolinecolor: look.colour("soft"), ...(look.narrow ? { tickvals: [-round, 0, round] } : { nticks: 6 }) }),
+      yaxis: axis(look, { range: [drawn.length - 0.5, -0.5], showgrid: false, ticklabelstandoff: 4, tickvals: drawn.map((_, at) => at), ticktext: drawn.map((one) => literal(one.name)) }),
     },
   });
   return h("figure", {}, chart(`chart/${title}`, `${title}: ${drawn.map((one) => `${one.name} ${number(one.estimate)}`).join(", ")}`, figure));
