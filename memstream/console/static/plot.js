@@ -6,8 +6,18 @@ const CONFIG = { displayModeBar: false, displaylogo: false, showTips: false, dou
 const NARROW = 480;
 
 let loading = null;
-// A module may be loaded while the page runs: the address of a script may not be set, by the page's policy.
-const library = () => (loading ??= import(ADDRESS).then(() => globalThis.Plotly, (error) => { loading = null; throw error; }));
+
+// It takes a second to start, in which a page shows nothing new: the text is painted first.
+const painted = () => new Promise((done) => { requestAnimationFrame(() => setTimeout(done)); });
+
+// A module may be loaded while the page runs; the address of a script may not be set, by the page's policy.
+async function load() {
+  await painted();
+  await import(ADDRESS);
+  return globalThis.Plotly;
+}
+
+const library = () => (loading ??= load().catch((error) => { loading = null; throw error; }));
 
 // Plotly takes some tags for markup and links: what is stored must have none.
 export const literal = (text) => String(text).replaceAll("&", "&amp;").replaceAll("<", "&lt;").replaceAll(">", "&gt;");

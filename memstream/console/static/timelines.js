@@ -55,6 +55,6 @@ export function afterwards(title, events) {
       const apart = look.narrow ? 0.16 : 0.05;
       const marked = MOMENTS.filter((at) => at <= end)
         .reduce((kept, at) => (kept.length && place(at) - place(kept.at(-1)) < apart ? kept : [...kept, at]), []);
-      return { range: [look.narrow ? 0 : -0.01, 1], tickvals: marked.map(place), ticktext: marked.map((at) => (at ? duration(at) : "0 s")) };
+      return { range: [look.narrow ? 0 : -0.01, 1.003], tickvals: marked.map(place), ticktext: marked.map((at) => (at ? duration(at) : "0 s")) };
     });
 }
