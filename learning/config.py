@@ -63,8 +63,11 @@ class LearningConfig:
     gate_margin: float = 0.03
     """Reward by which a challenger's choices that seem better may be worse after all. Without it
     what pays waits for thousands of lessons, which costs more than it saves."""
+    sense_z: float = 3.0
+    """Standard errors by which what is used must be what seems better, at the same place: before
+    that is seen, signals may be nothing but noise, and choices must surely be better."""
     renewal_z: float = 1.0
-    """The same once the champion has learned too: the challenger is it, with more lessons."""
+    """Standard errors once the champion has learned too: the challenger is it with more lessons."""
     gate_bound: Literal["normal", "bernstein"] = "normal"
     """How bounds are made: Bernstein's hold for any bounded reward, but need many more lessons."""
     gate_limit: float = 20.0

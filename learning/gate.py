@@ -13,6 +13,7 @@ from learning.listwise import Ranker, rankable, table
 from learning.logged import Logged
 from learning.positions import places_of
 from learning.prior import WITHIN
+from learning.sense import SENSE, sensed
 
 
 def differences(
@@ -38,6 +39,7 @@ def differences(
         found[RANKER], found[WITHIN] = ranked_better(
             learner.ranker, champion.ranker, experiences, curve, rates, prior, config
         )
+    found[SENSE] = sensed(experiences, prior)
     return found
 
 

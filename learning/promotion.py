@@ -11,11 +11,16 @@ from learning.evidence import RANKER, Evidence
 from learning.origin import Former, Origin
 from learning.prior import WITHIN
 from learning.running import Running
+from learning.sense import SENSE
 from learning.state import Learned
 
 UNSURE = 1.75
 """How much further bounds are within places: what is usual there is known from no more lists than
 were tried, and whoever learned from the same lists makes the same mistakes."""
+
+BLIND = 1.5
+"""How much further bounds of choices are while signals were not seen to tell memories apart: they
+are looked at after every step, and noise alone passes two standard errors for one tenant in ten."""
 
 REGRESSED = "rewards are below those of the version before"
 DROPPED = "rewards fell suddenly"
@@ -35,7 +40,7 @@ def judged(
     enough = [
         part
         for part in sorted(bounds)
-        if part != WITHIN and state.trials[part].n >= config.gate_lessons
+        if part not in (WITHIN, SENSE) and state.trials[part].n >= config.gate_lessons
     ]
     won = [part for part in enough if _passes(part, state, bounds, config)]
     chosen = promoted(state, won, config) if won else state
@@ -54,8 +59,9 @@ def trial_bounds(state: Learned, config: LearningConfig) -> dict[str, tuple[floa
     """Return the bounds of each trial, as far apart as the gate wants them."""
     # What an operator let serve has shown nothing yet.
     known = {*state.champion.parts} - state.origin.ordered
+    blind = not _tells(state, config)
     return {
-        part: _bounds(state.trials[part], _sureness(part, known, config), config)
+        part: _bounds(state.trials[part], _sureness(part, known, config, blind=blind), config)
         for part in sorted(state.trials)
     }
 
@@ -69,7 +75,7 @@ def promoted(
     champion = state.champion
     for part in parts:
         champion = champion.with_part(part, learner)
-    over = {*parts, WITHIN} if RANKER in parts else {*parts}
+    over = {*parts, SENSE, *([WITHIN] if RANKER in parts else [])}
     trials = {part: trial for part, trial in state.trials.items() if part not in over}
     origin = state.origin.promoted(parts, state.steps, ordered=ordered)
     return replace(serving(state, champion, origin, config), trials=trials)
@@ -158,17 +164,28 @@ def _passes(
 ) -> bool:
     """Tell whether a challenger may serve: not surely better choices, but surely hardly worse ones.
 
-    A ranker is judged by every list that was used: it can wait until it is surely better.
+    A ranker is judged by every list that was used: it can wait until it is surely better. So must
+    choices wait while signals tell nothing: not being worse by such signals is no merit.
     """
     if part == RANKER:
         return bounds[RANKER][0] > 0 and bounds[WITHIN][0] > 0
-    return state.trials[part].mean > 0 and bounds[part][0] > -config.gate_margin
+    margin = config.gate_margin if _tells(state, config) else 0.0
+    return state.trials[part].mean > 0 and bounds[part][0] > -margin
 
 
-def _sureness(part: str, known: Collection[str], config: LearningConfig) -> float:
+def _tells(state: Learned, config: LearningConfig) -> bool:
+    """Tell whether signals since the last promotion had to do with what was shown."""
+    return state.trials.get(SENSE, Running()).bounds(config.sense_z)[0] > 0
+
+
+def _sureness(part: str, known: Collection[str], config: LearningConfig, *, blind: bool) -> float:
     """Return how sure one must be: less so where the champion has left the prior already."""
+    if part == SENSE:
+        return config.sense_z
     if part == WITHIN:
-        return UNSURE * _sureness(RANKER, known, config)
+        return UNSURE * _sureness(RANKER, known, config, blind=blind)
+    if part != RANKER and blind:
+        return BLIND * config.gate_z
     if part in known:
         return config.renewal_z
     return config.ranker_z if part == RANKER else config.gate_z

@@ -119,9 +119,9 @@ def by_recipe(
     rows = features(evidence, query, best)
     odds = rank(rows, weights)
     # The ranker's scores are logarithms of odds: fading divides the odds.
-    for place, hit in enumerate(evidence.hits):
-        if hit.source_path is not None:
-            odds[place] += log_freshness(hit, at)
+    for place, source_path in enumerate(evidence.told.source_path):
+        if source_path is not None:
+            odds[place] += log_freshness(source_path, at)
     places = range(len(odds)) if limit is None else first_and_ties(odds, limit)
     return by_place(
         in_order(
@@ -139,6 +139,6 @@ def by_place(ordered: Iterable[Scored]) -> list[Scored]:
     ]
 
 
-def log_freshness(hit: Hit, at: datetime) -> float:
-    """Return what the age of a dated file takes from the logarithm of a hit's odds."""
-    return math.log(max(freshness(hit.source_path, at), LEAST_FRESHNESS))
+def log_freshness(source_path: str | None, at: datetime) -> float:
+    """Return what the age of a dated file takes from the logarithm of a memory's odds."""
+    return math.log(max(freshness(source_path, at), LEAST_FRESHNESS))

@@ -92,6 +92,7 @@ def gist(query: str) -> str:
     return " ".join(sorted(found.terms or found.parts))
 
 
+@lru_cache(maxsize=1024)
 def asked(query: str) -> Asked:
     """Return what to look for to answer a query: its stop words only if it has no others."""
     plain = folded(query)

@@ -43,7 +43,7 @@ class Ranking:
         odds, path = chained(found, self._of_paths)
         for place, hit in enumerate(found.hits):
             if hit.source_path is not None:
-                odds[place] += log_freshness(hit, state.task.at)
+                odds[place] += log_freshness(hit.source_path, state.task.at)
         # Only what may be shown is worth telling what was known of it.
         rows = np.concatenate([found.own, found.paths[np.arange(len(path)), path]], axis=1)
         return by_place(

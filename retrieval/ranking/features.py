@@ -6,10 +6,11 @@ because a turn of a conversation and a paragraph of a document want different mi
 """
 
 from collections import defaultdict
+from collections.abc import Set
 
 import numpy as np
 
-from retrieval.ranking.evidence import Column, Evidence
+from retrieval.ranking.evidence import Column, Evidence, numbers
 from retrieval.ranking.highest import SCORE_DIGITS, first_and_ties
 from retrieval.ranking.named_time import named_time
 from storage import words
@@ -59,12 +60,11 @@ def features(evidence: Evidence, query: str, best: int) -> Column:
     nearest = _scaled(cosine, _worst_of_best(cosine, best))
     worded = _scaled(evidence.bm25)
     asked = set(words.asked(query).terms)
-    titles = [hit.title.split() for hit in evidence.hits]
     coverage = _coverage(evidence, evidence.counts)
     own = [
         # Where not even the best has more than a name of what was asked, words tell little.
         *(nearest, worded * float(coverage.max(initial=0.0)), coverage),
-        np.array([len(asked & {*title}) / len({*title}) if title else 0.0 for title in titles]),
+        _titled(evidence, asked),
         np.log1p(evidence.length),
     ]
     columns = [*own, cosine, _mentioned(evidence, nearest + worded)]
@@ -77,9 +77,16 @@ def features(evidence: Evidence, query: str, best: int) -> Column:
     columns += _dialogue(evidence)
     columns.append(_of_named_time(evidence, query))
     # How often it was used when it was looked at, whatever was asked.
-    columns.append(np.array([hit.value or 0.0 for hit in evidence.hits]))
+    columns.append(numbers(evidence.told.value))
     columns.append(_asked_before(evidence, query))
     return np.stack(columns, axis=1)
+
+
+def _titled(evidence: Evidence, asked: Set[str]) -> Column:
+    """Return how much of each title was asked for."""
+    stems = {title: {*title.split()} for title in {*evidence.told.title}}
+    share = {title: len(asked & own) / len(own) if own else 0.0 for title, own in stems.items()}
+    return np.array([share[title] for title in evidence.told.title])
 
 
 def _joined(evidence: Evidence) -> list[Column]:
@@ -87,7 +94,7 @@ def _joined(evidence: Evidence) -> list[Column]:
     before, cosine, inside = evidence.previous, evidence.cosine, evidence.inside
     counts = evidence.counts + evidence.beside(evidence.counts, before)
     lengths = evidence.length + evidence.beside(evidence.length, before)
-    likeness = np.array([hit.likeness or 0.0 for hit in evidence.hits])
+    likeness = numbers(evidence.told.likeness)
     # The cosine to the sum of two unit vectors, without either of them.
     pair = (cosine + evidence.beside(cosine, before)) / np.sqrt(np.maximum(2 + 2 * likeness, 1e-6))
     return [
@@ -114,7 +121,7 @@ def _of_session(evidence: Evidence) -> list[Column]:
 
 
 def _dialogue(evidence: Evidence) -> list[Column]:
-    asks = np.array([float("?" in hit.content) for hit in evidence.hits])
+    asks = np.array(["?" in content for content in evidence.told.content], float)
     return [evidence.inside * asks, evidence.beside(asks, evidence.previous)]
 
 
@@ -123,7 +130,7 @@ def _of_named_time(evidence: Evidence, query: str) -> Column:
     named = named_time(query)
     if not named:
         return np.zeros(len(evidence.hits))
-    return np.array([float(named.has(hit.created_at)) for hit in evidence.hits])
+    return np.array([named.has(created_at) for created_at in evidence.told.created_at], float)
 
 
 def _asked_before(evidence: Evidence, query: str) -> Column:
@@ -136,9 +143,9 @@ def _asked_before(evidence: Evidence, query: str) -> Column:
     found = np.zeros(len(evidence.hits))
     if not asked or usual is None:
         return found
-    for place, hit in enumerate(evidence.hits):
+    for place, questions in enumerate(evidence.told.questions):
         closest = 0.0
-        for question, exposure, use in hit.questions:
+        for question, exposure, use in questions:
             before = {*question.split()}
             likeness = len(asked & before) / len(asked | before)
             if likeness and likeness >= closest:
@@ -154,9 +161,10 @@ def _mentioned(evidence: Evidence, scores: Column) -> Column:
     """
     hits, found = evidence.hits, np.zeros(len(evidence.hits))
     places: defaultdict[str, list[int]] = defaultdict(list)
-    for place, hit in enumerate(hits):
-        if hit.session_id is None and len(hit.title) > 2:
-            places[hit.title].append(place)
+    told = evidence.told
+    for place, (session_id, title) in enumerate(zip(told.session_id, told.title, strict=True)):
+        if session_id is None and len(title) > 2:
+            places[title].append(place)
     titled = {title: own for title, own in places.items() if len(own) <= SHARED}
     for rank, best in enumerate(_best(evidence, scores, MENTIONING) if titled else (), start=1):
         text = f" {' '.join(words.terms(hits[best].content))} "

@@ -16,6 +16,7 @@ from learning.positions import Positions
 from learning.prior import WITHIN
 from learning.promotion import judged
 from learning.running import Running
+from learning.sense import SENSE
 from learning.state import Learned
 from models.choices import Choice
 
@@ -109,13 +110,29 @@ def test_choices_that_seem_better_may_be_a_little_worse_but_no_ranker_may(mean, 
     nothing = Learned.fresh({"x": 1.0})
     taught = Evidence({"route": known(0.1)}, Ranker(("x",), 9.0, 9.0, np.eye(1), np.ones(1)))
     one = trial(mean, lower)
-    state = replace(nothing, learner=taught, trials={"route": one, RANKER: one, WITHIN: one})
+    trials = {"route": one, RANKER: one, WITHIN: one, SENSE: trial(0.2, 0.1)}
+    state = replace(nothing, learner=taught, trials=trials)
     after, events = judged(nothing, state, {"x": 1.0}, CONFIG)
     assert [event.part for event in events if event.kind == "promoted"] == won
     assert [*after.champion.parts] == won
     assert [event.part for event in events if event.kind == "held"] == [
         part for part in (RANKER, "route") if part not in won
     ]
+
+
+@pytest.mark.requirement("TR-9")
+@pytest.mark.parametrize("sense", [{}, {SENSE: trial(0.1, -0.1)}])
+@pytest.mark.parametrize(
+    ("mean", "lower", "won"), [(0.01, -0.001, []), (0.02, 0.0065, []), (0.02, 0.0067, ["route"])]
+)
+def test_while_signals_tell_nothing_choices_must_surely_be_better(sense, mean, lower, won):
+    nothing = Learned.fresh({"x": 1.0})
+    taught = Evidence({"route": known(0.1)}, Ranker.fresh({"x": 1.0}))
+    state = replace(nothing, learner=taught, trials={"route": trial(mean, lower), **sense})
+    after, _ = judged(nothing, state, {"x": 1.0}, CONFIG)
+    assert [*after.champion.parts] == won
+    # What is seen of signals is seen of those since the last promotion.
+    assert not won or SENSE not in after.trials
 
 
 @pytest.mark.requirement("TR-9")

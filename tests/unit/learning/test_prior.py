@@ -14,6 +14,7 @@ from learning.lessons import Lesson
 from learning.prior import WITHIN, Contribution, Pool, pooled
 from learning.promotion import promoted, trial_bounds
 from learning.running import Running
+from learning.sense import SENSE
 from learning.serving import serving_weights
 from learning.state import Learned
 from learning.trainer import Trainer
@@ -112,7 +113,7 @@ def test_what_an_operator_let_serve_is_given_to_nobody_until_the_gate_has_promot
     # The gate is no lower for it either.
     trial = Running().with_all([0.1, 0.2] * 10)
     bounds = [
-        trial_bounds(replace(one, trials={"route": trial}), CONFIG)["route"]
+        trial_bounds(replace(one, trials={"route": trial, SENSE: trial}), CONFIG)["route"]
         for one in (Learned.fresh(PRIOR), ordered, promoted(state, ["route"], CONFIG))
     ]
     assert bounds[0] == bounds[1] < bounds[2]
