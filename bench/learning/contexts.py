@@ -32,7 +32,9 @@ def rounds(
             option: _bounded(0.4 + gain(features, option) + chance.gauss(0, noise))
             for option in options
         }
-        made.append(Round(features, options, earned.__getitem__))
+        shown = [_shown(chance) for _ in options]
+        lists = dict(zip(options, shown, strict=True))
+        made.append(Round(features, options, earned.__getitem__, lists))
     return made
 
 
@@ -63,6 +65,16 @@ def settled(count: int, seed: int) -> list[Round]:
         return 0.0 if option == "usual" else -0.1
 
     return rounds(count, seed, {"less": 0.0, "usual": 1.0, "more": 0.0}, gain)
+
+
+def _shown(chance: random.Random) -> list[tuple[float, bool]]:
+    """Return a list by how well memories seem to fit, of which two do, and are used if seen."""
+    fits = [(chance.gauss(1.5 * (place < 2), 1), place < 2) for place in range(10)]
+    fits.sort(reverse=True)
+    return [
+        (fit, good and chance.random() < 0.9 * rank**-0.5)
+        for rank, (fit, good) in enumerate(fits, 1)
+    ]
 
 
 def _bounded(reward: float) -> float:

@@ -2,11 +2,14 @@
 
 from bench.learning.race import Round
 from learning.config import LearningConfig
-from learning.lessons import Chosen, Experience, Lesson
+from learning.lessons import Chosen, Experience, Lesson, Placed
 from learning.serving import serving_weights
 from learning.state import Learned
 from learning.trainer import STEP, Trainer
 from models.choices import Choice, probabilities
+
+FIT = {"fit": 1.0}
+"""How well a memory seems to fit, all that is known of it here."""
 
 
 class Memstream:
@@ -14,9 +17,9 @@ class Memstream:
 
     def __init__(self, config: LearningConfig | None = None, *, gated: bool = True) -> None:
         self._config = config or LearningConfig()
-        self._trainer = Trainer({}, self._config)
+        self._trainer = Trainer(FIT, self._config)
         self._gated = gated
-        self.state = Learned.fresh({})
+        self.state = Learned.fresh(FIT)
         self._weights: dict[str, float] = {}
         self._lessons: list[Lesson] = []
         self._exploration = 0.0
@@ -38,7 +41,17 @@ class Memstream:
         number = self.state.trained + len(self._lessons)
         chosen = (Chosen(choice, propensity),)
         version = self.state.version
-        told = Experience(f"t{number}", 0, version, reward, trainable=True, chosen=chosen)
+        placed = tuple(
+            Placed(f"m{rank}", rank, 1.0, used, (fit,))
+            for rank, (fit, used) in enumerate(round_.lists.get(option, ()), 1)
+        )
+        told = Experience(
+            *(f"t{number}", 0, version, reward),
+            trainable=True,
+            chosen=chosen,
+            names=tuple(FIT),
+            placed=placed,
+        )
         self._lessons.append(Lesson(told))
         if len(self._lessons) == STEP:
             self._step()
@@ -49,4 +62,4 @@ class Memstream:
         served = self.state
         if not self._gated:
             served = self._trainer.promote(self.state).state
-        self._weights = serving_weights(served, None, {}, self._config)
+        self._weights = serving_weights(served, None, FIT, self._config)

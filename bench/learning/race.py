@@ -2,7 +2,7 @@
 
 import random
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Protocol
 
 from learning.config import LearningConfig
@@ -18,6 +18,9 @@ class Round:
     options: Mapping[str, float]
     """Each with how much speaks for it before anything is learned."""
     reward: Callable[[str], float]
+    lists: Mapping[str, Sequence[tuple[float, bool]]] = field(default_factory=dict)
+    """What options would show, from top to bottom: how well each seems to fit, and if it is used.
+    Rewards alone do not tell whether signals have to do with what is shown."""
 
 
 class Learner(Protocol):

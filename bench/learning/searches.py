@@ -12,6 +12,7 @@ from memstream.settings import load_settings
 from memstream.simulation.arms import Asked, FixedArm, RememberingEmbedder
 from memstream.simulation.run import K
 from memstream.simulation.users import Users, mind
+from retrieval.fusion import Weighed
 from retrieval.ingest import Ingest
 from retrieval.ranking import PRIOR
 
@@ -32,6 +33,7 @@ async def rounds_of(
             await fill(dataset, Ingest(store, embedder), advance)
             arms = {name: FixedArm(settings, store, embedder, PRIOR, route=name) for name in ROUTES}
             found: list[list[Round]] = []
+            shown: dict[str, dict[str, float]] = {}
             for seed in seeds:
                 chance = random.Random(f"{seed}/questions")
                 found.append([])
@@ -39,14 +41,29 @@ async def rounds_of(
                     asked = Asked(
                         number, chance.choice(dataset.queries), mind(Users(), seed, number)
                     )
-                    found[-1].append(await _round(arms, asked, seed))
+                    found[-1].append(await _round(arms, asked, seed, shown))
                     advance(f"asking {folder.name} (seed {seed})", number + 1, count)
     finally:
         await embedder.close()
     return found
 
 
-async def _round(arms: Mapping[str, FixedArm], asked: Asked, seed: int) -> Round:
-    chosen = (await arms["standard"].route(asked.request(seed, K))).chosen
-    earned = {name: (await arm.ask(asked, seed, K)).reward for name, arm in arms.items()}
-    return Round(chosen.features, chosen.options, earned.__getitem__)
+async def _round(
+    arms: Mapping[str, FixedArm], asked: Asked, seed: int, shown: dict[str, dict[str, float]]
+) -> Round:
+    request = asked.request(seed, K)
+    chosen = (await arms["standard"].route(request)).chosen
+    came = {name: await arm.ask(asked, seed, K) for name, arm in arms.items()}
+    if asked.name not in shown:
+        answered = await arms["standard"].answer(asked.query, request)
+        shown[asked.name] = {
+            one.hit.memory_id: _fit(one.weighed) for one in answered.shown if one.weighed
+        }
+    used = came["standard"].reaction.used
+    standard = [(fit, memory_id in used) for memory_id, fit in shown[asked.name].items()]
+    earned = {name: one.reward for name, one in came.items()}
+    return Round(chosen.features, chosen.options, earned.__getitem__, {"standard": standard})
+
+
+def _fit(weighed: Weighed) -> float:
+    return sum(PRIOR.get(name, 0.0) * value for name, value in weighed.by_name().items())
