@@ -66,6 +66,8 @@ class LearningConfig:
     sense_z: float = 3.0
     """Standard errors by which what is used must be what seems better, at the same place: before
     that is seen, signals may be nothing but noise, and choices must surely be better."""
+    sense_lists: int = 200
+    """After so many lists it would have been seen: if not, exploring is lost labour."""
     renewal_z: float = 1.0
     """Standard errors once the champion has learned too: the challenger is it with more lessons."""
     gate_bound: Literal["normal", "bernstein"] = "normal"

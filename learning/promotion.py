@@ -11,7 +11,7 @@ from learning.evidence import RANKER, Evidence
 from learning.origin import Former, Origin
 from learning.prior import WITHIN
 from learning.running import Running
-from learning.sense import SENSE
+from learning.sense import SENSE, tells
 from learning.state import Learned
 
 UNSURE = 1.75
@@ -59,9 +59,9 @@ def trial_bounds(state: Learned, config: LearningConfig) -> dict[str, tuple[floa
     """Return the bounds of each trial, as far apart as the gate wants them."""
     # What an operator let serve has shown nothing yet.
     known = {*state.champion.parts} - state.origin.ordered
-    blind = not _tells(state, config)
+    sure = tells(state.trials.get(SENSE, Running()), config)
     return {
-        part: _bounds(state.trials[part], _sureness(part, known, config, blind=blind), config)
+        part: _bounds(state.trials[part], _sureness(part, known, config, trusted=sure), config)
         for part in sorted(state.trials)
     }
 
@@ -75,7 +75,7 @@ def promoted(
     champion = state.champion
     for part in parts:
         champion = champion.with_part(part, learner)
-    over = {*parts, SENSE, *([WITHIN] if RANKER in parts else [])}
+    over = {*parts, WITHIN} if RANKER in parts else {*parts}
     trials = {part: trial for part, trial in state.trials.items() if part not in over}
     origin = state.origin.promoted(parts, state.steps, ordered=ordered)
     return replace(serving(state, champion, origin, config), trials=trials)
@@ -169,22 +169,18 @@ def _passes(
     """
     if part == RANKER:
         return bounds[RANKER][0] > 0 and bounds[WITHIN][0] > 0
-    margin = config.gate_margin if _tells(state, config) else 0.0
+    trusted = tells(state.trials.get(SENSE, Running()), config)
+    margin = config.gate_margin if trusted else 0.0
     return state.trials[part].mean > 0 and bounds[part][0] > -margin
 
 
-def _tells(state: Learned, config: LearningConfig) -> bool:
-    """Tell whether signals since the last promotion had to do with what was shown."""
-    return state.trials.get(SENSE, Running()).bounds(config.sense_z)[0] > 0
-
-
-def _sureness(part: str, known: Collection[str], config: LearningConfig, *, blind: bool) -> float:
+def _sureness(part: str, known: Collection[str], config: LearningConfig, *, trusted: bool) -> float:
     """Return how sure one must be: less so where the champion has left the prior already."""
     if part == SENSE:
         return config.sense_z
     if part == WITHIN:
-        return UNSURE * _sureness(RANKER, known, config, blind=blind)
-    if part != RANKER and blind:
+        return UNSURE * _sureness(RANKER, known, config, trusted=trusted)
+    if part != RANKER and not trusted:
         return BLIND * config.gate_z
     if part in known:
         return config.renewal_z

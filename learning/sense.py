@@ -10,16 +10,18 @@ from typing import Final
 import numpy as np
 
 from learning.arrays import Floats
+from learning.config import LearningConfig
 from learning.lessons import Experience
 from learning.listwise import rankable, table
 from learning.positions import PLACES, places_of
+from learning.running import Running
 
 SENSE: Final = "sense of signals"
 """The trial of it."""
 
 
 def sensed(experiences: Sequence[Experience], prior: Mapping[str, float]) -> list[float]:
-    """Return for each list how much more was used of what the prior thinks better.
+    """Return for each list how much more was used of what the prior would have used.
 
     Both are compared with what else stood at the same place in these lists: what is used because
     it stands high tells nothing. Where use is blind to what is shown, the mean is exactly 0.
@@ -29,7 +31,7 @@ def sensed(experiences: Sequence[Experience], prior: Mapping[str, float]) -> lis
     if not lists:
         return []
     weights = np.array([prior[name] for name in features])
-    liked = np.concatenate([_standing(table(one, features) @ weights) for one in lists])
+    liked = np.concatenate([_chances(table(one, features) @ weights) for one in lists])
     used = np.array([float(memory.used) for one in lists for memory in one.placed])
     place = places_of(memory for one in lists for memory in one.placed)
     sizes = np.array([len(one.placed) for one in lists])
@@ -41,8 +43,18 @@ def sensed(experiences: Sequence[Experience], prior: Mapping[str, float]) -> lis
     return found
 
 
-def _standing(scores: Floats) -> Floats:
-    """Return scores in standard deviations of their list: questions are not equally easy."""
-    apart: Floats = scores - scores.mean()
-    spread = float(np.sqrt(np.square(apart).mean()))
-    return apart / spread if spread > 0 else apart
+def tells(trial: Running, config: LearningConfig) -> bool:
+    """Tell whether signals were seen to have to do with what was shown."""
+    return trial.bounds(config.sense_z)[0] > 0
+
+
+def blind(trial: Running, config: LearningConfig) -> bool:
+    """Tell whether so many lists were shown that it would have been seen."""
+    return trial.n >= config.sense_lists and not tells(trial, config)
+
+
+def _chances(scores: Floats) -> Floats:
+    """Return how likely a use is one of each, as the ranker thinks of uses."""
+    odds = np.exp(scores - scores.max())
+    chances: Floats = odds / odds.sum()
+    return chances

@@ -16,6 +16,7 @@ from learning.listwise import rankable
 from learning.logged import Logged, logged
 from learning.promotion import judged, promoted, replaced, serving
 from learning.running import Running
+from learning.sense import SENSE, blind
 from learning.state import Learned
 from learning.values import tally
 from storage.worth import Worth
@@ -29,6 +30,8 @@ OPERATOR = "operator"
 ASKED = "asked for"
 
 DEFAULTS = LearningConfig()
+
+NOTHING_SEEN = Running()
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,16 +74,18 @@ class Trainer:
         )
         values = tally(lessons, curve)
         recent, earlier = _remembered(state, rewards, config)
+        trials = dict(state.trials) | _tried(state, better)
+        taught = state.taught + len(fresh)
         after = replace(
             state,
             learner=state.learner.after(seen, lists, curve, prior, config),
             trained=state.trained + counted(lessons),
-            taught=state.taught + len(fresh),
+            taught=taught,
             steps=state.steps + 1,
-            exploration=exploration(state.taught + len(fresh), config),
+            exploration=exploration(taught, config, trials.get(SENSE, Running())),
             baseline=_baseline(state, rewards, config),
             positions=state.positions.after(self._ranked(lessons)),
-            trials=dict(state.trials) | _tried(state, better),
+            trials=trials,
             live=state.live.with_all(
                 one.reward for one in fresh if one.policy_version == state.version
             ),
@@ -126,8 +131,13 @@ class Trainer:
         return [one for one in both if one[0].trainable and rankable(one[0], self._features)]
 
 
-def exploration(taught: int, config: LearningConfig) -> float:
-    """Return how often to try something else after so many lessons, once there was a step."""
+def exploration(taught: int, config: LearningConfig, sense: Running = NOTHING_SEEN) -> float:
+    """Return how often to try something else after so many lessons, once there was a step.
+
+    Signals that have nothing to do with what is shown cannot tell what it would be good for.
+    """
+    if blind(sense, config):
+        return config.exploration_floor
     falling = config.exploration / math.sqrt(1 + taught / config.exploration_horizon)
     return max(falling, config.exploration_floor)
 

@@ -14,7 +14,7 @@ from learning.listwise import Ranker
 from learning.logged import logged
 from learning.positions import Positions
 from learning.prior import WITHIN
-from learning.promotion import judged
+from learning.promotion import judged, replaced
 from learning.running import Running
 from learning.sense import SENSE
 from learning.state import Learned
@@ -131,8 +131,9 @@ def test_while_signals_tell_nothing_choices_must_surely_be_better(sense, mean, l
     state = replace(nothing, learner=taught, trials={"route": trial(mean, lower), **sense})
     after, _ = judged(nothing, state, {"x": 1.0}, CONFIG)
     assert [*after.champion.parts] == won
-    # What is seen of signals is seen of those since the last promotion.
-    assert not won or SENSE not in after.trials
+    # What signals are worth does not depend on what serves; a rollback is a reason to look anew.
+    assert {SENSE} & {*after.trials} == {*sense}
+    assert SENSE not in replaced(state, {"x": 1.0}, CONFIG).trials
 
 
 @pytest.mark.requirement("TR-9")

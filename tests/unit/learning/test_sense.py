@@ -1,6 +1,7 @@
 """Whether signals tell memories apart: what is used must be what seems better, place by place."""
 
 import itertools
+import math
 import statistics
 from dataclasses import replace
 
@@ -12,6 +13,7 @@ from learning.config import LearningConfig
 from learning.lessons import Experience, Placed
 from learning.running import Running
 from learning.sense import SENSE, sensed
+from learning.trainer import exploration
 from tests.unit.learning.readers import Readers
 
 CONFIG = LearningConfig()
@@ -30,10 +32,12 @@ def shown(values, used, names=("x",)):
 
 @pytest.mark.requirement("TR-9")
 def test_by_hand():
-    # In standard deviations of their lists: 1 and −1 in the first, −1 and 1 in the second.
-    lists = [shown([3.0, 1.0], [1, 0]), shown([0.0, 5.0], [0, 1])]
-    assert sensed(lists, PRIOR) == pytest.approx([0.5 + 0.5, 0.5 + 0.5])
-    assert sensed(lists, {"x": -1.0}) == pytest.approx([-1.0, -1.0])
+    # A use is the first of either list with these chances: 3 of 4, and 1 of 4.
+    three = math.log(3)
+    lists = [shown([three, 0.0], [1, 0]), shown([0.0, three], [0, 1])]
+    # At each place one is 1/4 above and one 1/4 below the mean chance, uses 1/2 likewise.
+    assert sensed(lists, PRIOR) == pytest.approx([0.25, 0.25])
+    assert sensed(lists, {"x": -1.0}) == pytest.approx([-0.25, -0.25])
     # The same of either is used, or none can be told apart: nothing is said.
     assert sensed([shown([3.0, 1.0], [1, 0]), shown([0.0, 5.0], [1, 0])], PRIOR) == [0.0, 0.0]
     assert sensed([shown([2.0, 2.0], [1, 0]), shown([2.0, 2.0], [0, 1])], PRIOR) == [0.0, 0.0]
@@ -80,3 +84,12 @@ def test_readers_who_use_what_is_good_are_known_by_it_and_blind_ones_are_not():
         assert max(lows) <= 0
     contrary = {name: -weight for name, weight in PLANTED.items()}
     assert trial(contrary, likes, 1, 300).bounds(CONFIG.sense_z)[0] < 0
+
+
+@pytest.mark.requirement("TR-9", "TR-4")
+def test_what_signals_cannot_tell_is_hardly_tried():
+    blind = Readers(dict.fromkeys(PLANTED, 0.0), PLANTED, likes, 1, CONFIG)
+    assert blind.run(180).exploration == exploration(180, CONFIG) > CONFIG.exploration_floor
+    assert blind.run(40).exploration == CONFIG.exploration_floor
+    sensible = Readers(PLANTED, PLANTED, likes, 1, CONFIG).run(400)
+    assert sensible.exploration == exploration(sensible.taught, CONFIG) > CONFIG.exploration_floor
