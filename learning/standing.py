@@ -6,6 +6,7 @@ from typing import Any
 from learning.config import LearningConfig
 from learning.promotion import trial_bounds
 from learning.running import Running
+from learning.sense import SENSE, tells
 from learning.state import Learned
 
 
@@ -13,17 +14,20 @@ def standing(text: str, config: LearningConfig) -> dict[str, Any]:
     """Return what people ask of a state: how it does, and what waits to be promoted and why."""
     state = Learned.loads(text)
     bounds = trial_bounds(state, config)
+    sense = state.trials.get(SENSE, Running())
     return {
         "baseline": state.baseline,
         "live": _told(state.live, state.live.bounds(config.live_z)),
         "suspended": state.suspended,
         "suspended_until": state.suspended_until or None,
+        "signals": {"lists": sense.n, "tell": tells(sense, config)},
         "staged": {
             part: {
                 **_told(trial, bounds[part]),
                 "lessons_needed": max(config.gate_lessons - trial.n, 0),
             }
             for part, trial in sorted(state.trials.items())
+            if part != SENSE
         },
         "serving_parts": list(state.serving.parts),
     }

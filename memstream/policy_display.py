@@ -24,6 +24,7 @@ def show_policy(report: dict[str, Any], *, everything: bool) -> None:
         "exploration": f"{report['exploration_rate']:.3f}",
         "baseline": _number(report["baseline"]),
         "reward of this version": _interval(live) if live else "—",
+        "signals": _signals(report["signals"]),
         "suspended": f"until {report['suspended_until']} searches" if report["suspended"] else "no",
         "other tenants": _others(report),
     }
@@ -87,6 +88,12 @@ def _show_weights(report: dict[str, Any], *, everything: bool) -> None:
         numbers = (f"{learned:.3f}", *began, f"{each['shipped']:.3f}", f"{learned - prior:+.3f}")
         table.add_row(escape(name), *numbers)
     console.print(table)
+
+
+def _signals(seen: dict[str, Any]) -> str:
+    """Return whether what is used had to do with what was shown: if not, little is promoted."""
+    tells = "tell memories apart" if seen["tell"] else "not seen to tell memories apart yet"
+    return f"{tells} ({seen['lists']} lists)"
 
 
 def _others(report: dict[str, Any]) -> str:

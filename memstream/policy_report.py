@@ -15,6 +15,7 @@ NOTHING: Mapping[str, Any] = {
     "live": None,
     "suspended": False,
     "suspended_until": None,
+    "signals": {"lists": 0, "tell": False},
     "staged": {},
     "serving_parts": [],
 }

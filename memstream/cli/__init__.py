@@ -54,7 +54,7 @@ EXPECTED = (
 def main() -> None:
     """Run the command line; what a user got wrong ends in one line and status 1."""
     try:
-        sys.exit(app(standalone_mode=False) or 0)
+        sys.exit(app(prog_name="memstream", standalone_mode=False) or 0)
     except typer.TyperException as error:
         _refuse_usage(error)
     except typer.Abort:

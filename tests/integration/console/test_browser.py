@@ -112,6 +112,8 @@ async def policy_is_right(page, tenant):
         f"{policy['trained']:,} searches in {policy['steps']:,} steps",
         f"{policy['exploration_rate']:.3f}",
         f"{policy['baseline']:.3f}",
+        f"tell memories apart{'' if policy['signals']['tell'] else ' yet'} "
+        f"({policy['signals']['lists']:,} lists)",
     ):
         assert said in text
     history = page.get_by_role("table", name="What became of it").locator("tbody tr")

@@ -8,6 +8,7 @@ from types import SimpleNamespace
 
 import pytest
 
+from learning.sense import SENSE
 from memstream.cli import main
 from storage.sqlite import SqliteStore
 from tests.integration.storage.aftermath import NOON
@@ -52,11 +53,16 @@ def test_what_was_learned_is_shown_against_what_it_began_with(command):
     for trial in policy["staged"].values():
         if trial["lower"] is not None:
             assert trial["lower"] <= trial["estimate"] <= trial["upper"]
+    assert SENSE not in policy["staged"]
     people = command("policy", "show", "--tenant", "acme").stdout
     assert "100 searches in 5 steps, 10 waiting" in people
+    told = "tell memories apart" if policy["signals"]["tell"] else "not seen to tell memories apart"
+    assert f"{told}" in people
+    assert f"({policy['signals']['lists']} lists)" in people
     assert "route/rlm/score" in people
     nobody = command("policy", "show", "--tenant", "nobody").stdout
     assert "the shipped policy" in nobody
+    assert "not seen to tell memories apart yet (0 lists)" in nobody
     assert "every weight is as shipped" in nobody
 
 
