@@ -13,6 +13,7 @@ from learning.prior import WITHIN
 from learning.running import Running
 from learning.sense import SENSE, tells
 from learning.state import Learned
+from models.choices import Point
 
 UNSURE = 1.75
 """How much further bounds are within places: what is usual there is known from no more lists than
@@ -21,6 +22,10 @@ were tried, and whoever learned from the same lists makes the same mistakes."""
 BLIND = 1.5
 """How much further bounds of choices are while signals were not seen to tell memories apart: they
 are looked at after every step, and noise alone passes two standard errors for one tenant in ten."""
+
+RANKED: tuple[Point, ...] = ("recipe", "keywords", "pool")
+"""Choices of which one option is the ranker, or is worth what it is: once another one serves, what
+they were tried against is no more."""
 
 REGRESSED = "rewards are below those of the version before"
 DROPPED = "rewards fell suddenly"
@@ -75,7 +80,7 @@ def promoted(
     champion = state.champion
     for part in parts:
         champion = champion.with_part(part, learner)
-    over = {*parts, WITHIN} if RANKER in parts else {*parts}
+    over = {*parts, WITHIN, *RANKED} if RANKER in parts else {*parts}
     trials = {part: trial for part, trial in state.trials.items() if part not in over}
     origin = state.origin.promoted(parts, state.steps, ordered=ordered)
     return replace(serving(state, champion, origin, config), trials=trials)

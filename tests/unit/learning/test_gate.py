@@ -14,7 +14,7 @@ from learning.listwise import Ranker
 from learning.logged import logged
 from learning.positions import Positions
 from learning.prior import WITHIN
-from learning.promotion import judged, replaced
+from learning.promotion import judged, promoted, replaced
 from learning.running import Running
 from learning.sense import SENSE
 from learning.state import Learned
@@ -134,6 +134,17 @@ def test_while_signals_tell_nothing_choices_must_surely_be_better(sense, mean, l
     # What signals are worth does not depend on what serves; a rollback is a reason to look anew.
     assert {SENSE} & {*after.trials} == {*sense}
     assert SENSE not in replaced(state, {"x": 1.0}, CONFIG).trials
+
+
+@pytest.mark.requirement("TR-9")
+def test_what_was_tried_against_another_ranker_is_tried_again():
+    nothing = Learned.fresh({"x": 1.0})
+    ranker = Ranker(("x",), 9.0, 9.0, np.eye(1), np.ones(1))
+    taught = Evidence({"route": known(0.1), "recipe": known(0.1)}, ranker)
+    trials = dict.fromkeys(("route", "recipe", "pool", RANKER, WITHIN, SENSE), trial(0.2, 0.1))
+    state = replace(nothing, learner=taught, trials=trials)
+    assert {*promoted(state, [RANKER], CONFIG).trials} == {"route", SENSE}
+    assert {*promoted(state, ["recipe"], CONFIG).trials} == {*trials} - {"recipe"}
 
 
 @pytest.mark.requirement("TR-9")
