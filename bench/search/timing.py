@@ -1,5 +1,6 @@
 """Times contestants in turn, query by query, so that whatever disturbs one disturbs all."""
 
+import asyncio
 import os
 import statistics
 import time
@@ -11,6 +12,8 @@ Q = TypeVar("Q")
 Call = Callable[[Q], Awaitable[Any]]
 
 WARM_UP = 5
+PAUSE_S = 0.002
+"""Between two, so that what one does after its answer is not in the time of the next."""
 OWN_LOAD = 2
 """What a run itself may add to the load of each core: a client, a server, a model's threads."""
 
@@ -87,5 +90,6 @@ async def in_turn(
                 answer = await contestants[name](query)
                 times[name].rounds[-1].append(1000 * (time.perf_counter() - started))
                 times[name].answers.append(answer)
+                await asyncio.sleep(PAUSE_S)
             tell(number * len(queries) + n + 1, rounds * len(queries))
     return times

@@ -1,7 +1,8 @@
 """The PostgreSQL store: the tenant is in every statement and in every transaction's setting."""
 
+import asyncio
 from collections.abc import AsyncIterator, Mapping, Sequence
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from datetime import datetime
 from itertools import groupby, starmap
 from typing import Any
@@ -40,6 +41,7 @@ class PostgresStore:
         self._indexed: set[tuple[str, int]] = set()
         self._large: set[str] = set()
         self._partitions: dict[str, int] = {}
+        self._ending: set[asyncio.Task[None]] = set()
         self.joins = PostgresJoins(self._transaction)
         self.policies = PostgresPolicies(self._transaction)
 
@@ -174,6 +176,7 @@ class PostgresStore:
 
     async def close(self) -> None:
         """Close all connections."""
+        await asyncio.gather(*self._ending, return_exceptions=True)
         await self._pool.close()
 
     @asynccontextmanager
@@ -185,12 +188,31 @@ class PostgresStore:
     @asynccontextmanager
     async def _finding(self, tenant_id: str) -> AsyncIterator[Any]:
         begin = _SQL["begin_to_find"].replace(":tenant", tenant_id.encode().hex())
-        async with self._connection() as connection:
-            await connection.execute(begin)
+        try:
+            connection = await self._pool.acquire(timeout=10)
             try:
+                await connection.execute(begin)
                 yield connection
             finally:
+                # Nothing was written, so whoever waits for what was found need not wait for this.
+                ending = asyncio.create_task(self._give_back(connection))
+                self._ending.add(ending)
+                ending.add_done_callback(self._ending.discard)
+        except PASSING as error:
+            raise unreachable(error) from error
+
+    async def _give_back(self, connection: Any) -> None:
+        """End a connection's transaction; one that does not let it be ended is not used again."""
+        ended = False
+        try:
+            # If it broke, whoever asks next hears of it.
+            with suppress(*PASSING):
                 await connection.execute("ROLLBACK")
+                ended = True
+        finally:
+            if not ended:
+                connection.terminate()
+            await self._pool.release(connection)
 
     @asynccontextmanager
     async def _transaction(self) -> AsyncIterator[Any]:
