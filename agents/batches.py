@@ -7,34 +7,71 @@ batches are handled one after the other, and a message that was never acknowledg
 """
 
 import asyncio
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
 
 from agents.delivery import Clock, Delivery, Handler, OneByOne
+from agents.precedence import AtOnce, Turns
 
 ENOUGH = 32
 """So many are worth a transaction; a batch of fewer waits for more, if it may."""
 
 
+@dataclass(frozen=True, slots=True)
+class Pace:
+    """How a stream is cut into batches."""
+
+    max_batch: int
+    linger_s: float = 0.0
+    """So long a small batch waits for more; where somebody waits, not at all."""
+    lanes: int = 1
+    """Into so many parts a batch is cut by partition, which are handled at the same time."""
+
+
 async def handle_in_batches(
-    stream: Any, handler: Handler, max_batch: int, linger_s: float, clock: Clock
+    stream: Any, handler: Handler, pace: Pace, clock: Clock, turns: Turns | None = None
 ) -> None:
     """Feed the stream to the handler for as long as the stream lasts.
 
     A batch is whatever arrived while the one before it was being handled: an idle stream adds
     no delay, a busy one makes large batches. Where nobody waits, more may be waited for.
     """
+    turns = turns or AtOnce()
     stream = stream.noack()
+    queue = stream.channel.queue
     async for first in stream.events():
-        if linger_s and stream.channel.queue.qsize() < min(ENOUGH, max_batch) - 1:
-            await asyncio.sleep(linger_s)
-        events = [first, *_waiting(stream, max_batch - 1)]
-        await handler([_delivery(event.message, clock) for event in events])
+        if pace.linger_s and queue.qsize() < min(ENOUGH, pace.max_batch) - 1:
+            await asyncio.sleep(pace.linger_s)
+        events = [first, *_waiting(stream, pace.max_batch - 1)]
+        async with turns.turn(events, queue):
+            batch = [_delivery(event.message, clock) for event in events]
+            await _in_lanes(batch, handler, pace.lanes)
         for event in events:
             if event.ack():
                 message = event.message
                 stream.app.sensors.on_message_out(message.tp, message.offset, message)
+
+
+async def _in_lanes(batch: Sequence[Delivery], handler: Handler, lanes: int) -> None:
+    """Handle a batch, the messages of each partition together and in order.
+
+    While the store works for one lane, the next is read.
+    """
+    parts: dict[int, list[Delivery]] = {}
+    for delivery in batch:
+        parts.setdefault(delivery.partition % lanes, []).append(delivery)
+    if len(parts) == 1:
+        await handler(batch)
+        return
+    tasks = [asyncio.ensure_future(handler(part)) for part in parts.values()]
+    try:
+        await asyncio.gather(*tasks)
+    finally:
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
 
 
 def _waiting(stream: Any, most: int) -> Iterator[Any]:

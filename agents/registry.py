@@ -7,8 +7,9 @@ from typing import Any
 
 from faust.serializers.schemas import Schema
 
-from agents.batches import handle_in_batches, handle_side_by_side
+from agents.batches import Pace, handle_in_batches, handle_side_by_side
 from agents.delivery import Clock, Handler, OneByOne
+from agents.precedence import AtOnce, Following, Leading, Turns
 from topics import Topic, TopicNames
 
 MAX_BATCH = {
@@ -31,6 +32,17 @@ MAX_BATCH = {
 LINGER_S = 0.05
 """So long a small batch waits for more where nobody waits for what comes of it: a transaction costs
 as much for one event as for thirty."""
+
+LANES = {Topic.DECISIONS: 2, Topic.CONTEXT_USAGE: 2}
+"""Searches, and most of what is told of them: reading a batch takes as long as writing it, so one
+is read while another is written. Sessions are in one lane, as they are in one partition."""
+
+SIGNALS = {
+    Topic.CONTEXT_USAGE,
+    Topic.FEEDBACK,
+    Topic.QUERY_REFINEMENTS,
+    Topic.SESSION_ABANDONMENTS,
+}
 
 AWAITED = {Topic.ITEMS, Topic.SEARCH_REQUESTS, Topic.CONTEXT_REQUESTS}
 """Somebody waits for an answer, or searches for what was just remembered."""
@@ -60,18 +72,27 @@ def register(
     clock: Clock,
 ) -> None:
     """Register an agent for each topic that has a handler."""
+    searches = Leading()
     for topic, handler in batched.items():
+        lanes = LANES.get(topic, 1)
+        linger_s = 0.0 if topic in AWAITED else LINGER_S
         work = partial(
             handle_in_batches,
             handler=handler,
-            max_batch=MAX_BATCH[topic],
-            linger_s=0.0 if topic in AWAITED else LINGER_S,
+            pace=Pace(lanes * MAX_BATCH[topic], linger_s, lanes),
             clock=clock,
+            turns=_turns(topic, searches),
         )
         _register(app, names, topic, work)
     for topic, single in one_by_one.items():
         work = partial(handle_side_by_side, handler=single, in_flight=IN_FLIGHT, clock=clock)
         _register(app, names, topic, work)
+
+
+def _turns(topic: Topic, searches: Leading) -> Turns:
+    if topic is Topic.DECISIONS:
+        return searches
+    return Following(searches) if topic in SIGNALS else AtOnce()
 
 
 def _register(

@@ -20,6 +20,7 @@ from memstream.clock import now
 from memstream.console import Console
 from memstream.directory import TopicDirectory
 from memstream.embedded.process import PartError
+from memstream.garbage import collect_rarely
 from memstream.health import Health
 from memstream.parts import open_configured_embedder, open_language_model, open_store
 from memstream.progress import InputProgress
@@ -96,6 +97,7 @@ async def run_worker(settings: Settings, stopped: asyncio.Event) -> None:
                 broker=str(broker),
             )
         log.info("worker starting", broker=str(broker), web=url)
+        collect_rarely()
         await run_app(app, stopped)
 
 

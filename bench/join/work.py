@@ -9,6 +9,7 @@ from agents.registry import MAX_BATCH
 from learning.labelling import Labeller, Windows
 from learning.rewards import RewardWeights
 from memstream.clock import now
+from memstream.garbage import collect_rarely
 from models import (
     ContextUsage,
     Decision,
@@ -62,6 +63,8 @@ class Work:
     async def open(cls) -> Self:
         """Open the store that the environment names, as a worker would."""
         names = TopicNames(os.environ["MEMSTREAM_TOPIC_PREFIX"])
+        # By default both would take up to a fifth longer.
+        collect_rarely()
         return cls(await PostgresStore.open(os.environ["MEMSTREAM_DATABASE"]), names)
 
     @property

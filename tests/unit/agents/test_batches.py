@@ -7,21 +7,22 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agents.batches import handle_in_batches, handle_side_by_side
+from agents.batches import Pace, handle_in_batches, handle_side_by_side
+from agents.precedence import Following, Leading
 from memstream.clock import now
 
 
 class Stream:
     """A stream of the shape Faust gives, that ends when its events do."""
 
-    def __init__(self, count, timestamp=1_700_000_000.0):
+    def __init__(self, count, timestamp=1_700_000_000.0, partitions=1):
         self.acked, self.taken, self.done = [], [], []
         self.all_acked = asyncio.Event()
         self.flowing, self.generation = True, 1
         self.channel = SimpleNamespace(queue=asyncio.Queue())
         self._count = count
         for offset in range(count):
-            self.channel.queue.put_nowait(self._event(offset, timestamp))
+            self.channel.queue.put_nowait(self._event(offset, timestamp, offset % partitions))
 
     @property
     def app(self):
@@ -46,11 +47,11 @@ class Stream:
     async def ack(self, event):
         event.ack()
 
-    def _event(self, offset, timestamp):
+    def _event(self, offset, timestamp, partition):
         message = SimpleNamespace(
             topic="t",
-            partition=0,
-            tp=("t", 0),
+            partition=partition,
+            tp=("t", partition),
             offset=offset,
             key=b"k",
             value=b"v",
@@ -68,8 +69,9 @@ class Stream:
         return True
 
 
-async def _run(stream, handler, max_batch, done, linger_s=0.0):
-    task = asyncio.create_task(handle_in_batches(stream, handler, max_batch, linger_s, now))
+async def _run(stream, handler, max_batch, done, linger_s=0.0, lanes=1):
+    pace = Pace(max_batch, linger_s, lanes)
+    task = asyncio.create_task(handle_in_batches(stream, handler, pace, now))
     await asyncio.wait({task, asyncio.create_task(done.wait())}, return_when="FIRST_COMPLETED")
     task.cancel()
     return (await asyncio.gather(task, return_exceptions=True))[0]
@@ -150,7 +152,111 @@ async def test_a_handler_that_fails_ends_the_agent_loudly():
         raise RuntimeError("a bug")
 
     with pytest.raises(RuntimeError, match="a bug"):
-        await handle_in_batches(Stream(1), handler, 10, 0.0, now)
+        await handle_in_batches(Stream(1), handler, Pace(10), now)
+
+
+async def test_partitions_of_a_batch_are_handled_at_the_same_time_and_acknowledged_together():
+    stream, both = Stream(6, partitions=3), asyncio.Event()
+    under_way = []
+
+    async def handler(batch):
+        assert stream.acked == []
+        under_way.append([(delivery.partition, delivery.offset) for delivery in batch])
+        if len(under_way) == 2:
+            both.set()
+        await both.wait()
+
+    await _run(stream, handler, 10, stream.all_acked, lanes=2)
+    # Partitions 0 and 2 share a lane; whatever is of one partition stays in order.
+    assert under_way == [[(0, 0), (2, 2), (0, 3), (2, 5)], [(1, 1), (1, 4)]]
+    assert stream.acked == list(range(6))
+
+
+async def test_if_one_lane_fails_nothing_of_the_batch_is_acknowledged_and_the_other_ends():
+    stream, ended = Stream(2, partitions=2), []
+
+    async def handler(batch):
+        if batch[0].partition == 1:
+            raise RuntimeError("a bug")
+        try:
+            await asyncio.Event().wait()
+        finally:
+            ended.append(batch[0].partition)
+
+    with pytest.raises(RuntimeError, match="a bug"):
+        await handle_in_batches(stream, handler, Pace(10, lanes=2), now)
+    assert stream.acked == []
+    assert ended == [0]
+
+
+class Followed:
+    """A stream of searches and one of signals that follows it, both handled one by one."""
+
+    def __init__(self, searches, signals):
+        self.searches, self.signals = searches, signals
+        self.order, self.go_on = [], asyncio.Event()
+        self.leading = Leading()
+        both = (
+            (searches, self._search, self.leading),
+            (signals, self._signal, Following(self.leading)),
+        )
+        self.tasks = [
+            asyncio.create_task(handle_in_batches(stream, handler, Pace(1), now, turns))
+            for stream, handler, turns in both
+        ]
+
+    async def _search(self, batch):
+        await self.go_on.wait()
+        for _ in range(10):  # As a store does, it lets others go on.
+            await asyncio.sleep(0)
+        self.order.append(("search", batch[0].offset))
+
+    async def _signal(self, batch):
+        self.order.append(("signal", batch[0].offset))
+
+    async def end(self):
+        for task in self.tasks:
+            task.cancel()
+        await asyncio.gather(*self.tasks, return_exceptions=True)
+
+
+async def test_signals_wait_for_searches_at_hand_that_were_written_before_them():
+    both = Followed(Stream(3, timestamp=1.0), Stream(2, timestamp=2.0))
+    await asyncio.sleep(0.01)
+    assert both.order == []
+    both.go_on.set()
+    await both.signals.all_acked.wait()
+    assert both.order == [*(("search", n) for n in range(3)), ("signal", 0), ("signal", 1)]
+    await both.end()
+
+
+async def test_signals_written_before_the_searches_at_hand_do_not_wait():
+    both = Followed(Stream(3, timestamp=2.0), Stream(2, timestamp=1.0))
+    await both.signals.all_acked.wait()
+    assert both.order == [("signal", 0), ("signal", 1)]
+    await both.end()
+
+
+async def test_a_signal_from_the_far_future_waits_only_for_what_is_at_hand_when_it_comes():
+    both = Followed(Stream(2, timestamp=1.0), Stream(1, timestamp=9e15))
+    await asyncio.sleep(0.01)
+    for offset in range(2, 40):
+        both.searches.channel.queue.put_nowait(both.searches._event(offset, 1.0, 0))
+    both.go_on.set()
+    await both.signals.all_acked.wait()
+    assert both.order.index(("signal", 0)) in (2, 3)
+    await both.end()
+
+
+async def test_what_a_rebalance_takes_away_is_not_waited_for():
+    both = Followed(Stream(3, timestamp=1.0), Stream(1, timestamp=2.0))
+    await asyncio.sleep(0.01)
+    both.tasks[0].cancel()
+    while not both.searches.channel.queue.empty():
+        both.searches.channel.queue.get_nowait()
+    await both.signals.all_acked.wait()
+    assert both.order == [("signal", 0)]
+    await both.end()
 
 
 @pytest.mark.parametrize("timestamp", [None, -0.001, 9e15])
