@@ -34,9 +34,13 @@ class LearningConfig:
 
     ranker_spread: float = 1.0
     """How far a weight of the ranker is thought to be from its prior before any lesson."""
-    ranker_spreads: Mapping[str, float] = field(default_factory=lambda: {"asked before": 3.0})
-    """The same for features by name, where it is another: no prior can be fitted to what users of
-    a tenant ask again, so its weight may be anywhere."""
+    unknown_spread: float = 3.0
+    """The same where the prior is 0 and knows nothing, so that a weight may be anywhere: what users
+    of a tenant ask again, to which no prior can be fitted, and nearly all if one starts from equal
+    weights."""
+    ranker_spreads: Mapping[str, float] = field(default_factory=lambda: {"value": 1.0})
+    """The same for features by name, where it is another: what is used often is not used much more
+    often for that."""
     ranker_limit: float = 8.0
     """No weight of the ranker goes further from its prior: the largest prior there is."""
     newton_steps: int = 12
@@ -56,12 +60,17 @@ class LearningConfig:
     gate_lessons: int = 100
     """Fewer lessons promote nothing."""
     gate_z: float = 2.0
-    """Standard errors below their mean at which a challenger's choices must not be worse, looked
-    at after every step."""
+    """Standard errors below their mean at which a challenger's choices must be better, looked at
+    after every step."""
+    route_z: float = 1.0
+    """The same for routes, which must hardly be worse."""
+    blind_z: float = 3.0
+    """The same for both while signals were not seen to tell memories apart: noise alone passes two
+    standard errors for one tenant in ten."""
     ranker_z: float = 2.5
     """The same for its ranker, of which every list that was used tells something."""
     gate_margin: float = 0.03
-    """Reward by which a challenger's choices that seem better may be worse after all. Without it
+    """Reward by which a challenger's routes that seem better may be worse after all. Without it
     what pays waits for thousands of lessons, which costs more than it saves."""
     sense_z: float = 3.0
     """Standard errors by which what is used must be what seems better, at the same place: before

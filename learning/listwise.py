@@ -157,9 +157,9 @@ class Ranker:
 
     def _start(self, prior: Mapping[str, float], config: LearningConfig) -> tuple[Floats, Floats]:
         start = np.array([prior.get(name, 0.0) for name in self.features])
-        spread = config.ranker_spread
-        spreads = [config.ranker_spreads.get(name, spread) for name in self.features]
-        return start, 1 / np.square(np.array(spreads))
+        usual = np.where(start == 0, config.unknown_spread, config.ranker_spread).tolist()
+        spreads = map(config.ranker_spreads.get, self.features, usual)
+        return start, 1 / np.square(np.array([*spreads]))
 
     def dump(self) -> dict[str, Any]:
         """Return it as JSON has it."""

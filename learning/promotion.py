@@ -19,9 +19,9 @@ UNSURE = 1.75
 """How much further bounds are within places: what is usual there is known from no more lists than
 were tried, and whoever learned from the same lists makes the same mistakes."""
 
-BLIND = 1.5
-"""How much further bounds of choices are while signals were not seen to tell memories apart: they
-are looked at after every step, and noise alone passes two standard errors for one tenant in ten."""
+ROUTE: Point = "route"
+"""The choice that nobody can make beforehand, and of which most is tried. What is shipped for the
+others was fitted, and little is tried there: another option must surely be better."""
 
 RANKED: tuple[Point, ...] = ("recipe", "keywords", "pool")
 """Choices of which one option is the ranker, or is worth what it is: once another one serves, what
@@ -49,6 +49,7 @@ def judged(
     ]
     won = [part for part in enough if _passes(part, state, bounds, config)]
     chosen = promoted(state, won, config) if won else state
+    chosen = _begun_anew(chosen, {*enough} - {*won}, config)
     for part in enough:
         held = part not in won
         if held and not _doubled(before.trials.get(part, Running()), state.trials[part], config):
@@ -167,16 +168,33 @@ def _passes(
     bounds: Mapping[str, tuple[float, float]],
     config: LearningConfig,
 ) -> bool:
-    """Tell whether a challenger may serve: not surely better choices, but surely hardly worse ones.
+    """Tell whether a challenger may serve: surely better; of routes, what is surely hardly worse.
 
-    A ranker is judged by every list that was used: it can wait until it is surely better. So must
-    choices wait while signals tell nothing: not being worse by such signals is no merit.
+    While signals tell nothing routes must be surely better too: not being worse by such signals is
+    no merit.
     """
     if part == RANKER:
         return bounds[RANKER][0] > 0 and bounds[WITHIN][0] > 0
     trusted = tells(state.trials.get(SENSE, Running()), config)
-    margin = config.gate_margin if trusted else 0.0
+    margin = config.gate_margin if trusted and part == ROUTE else 0.0
     return state.trials[part].mean > 0 and bounds[part][0] > -margin
+
+
+def _begun_anew(state: Learned, held: Collection[str], config: LearningConfig) -> Learned:
+    """Return the state with a trial of routes begun anew that began badly, and knew half as much.
+
+    A trial adds up what learners would have done that knew less and less, back to one that knew
+    next to nothing: without this, whoever began badly would wait for ever. Of what is seldom tried
+    one must hear all there is.
+    """
+    if ROUTE not in held or state.trials[ROUTE].mean > 0:
+        return state
+    known = state.learner.points[ROUTE].lessons
+    if state.trials[ROUTE].n < max(2 * config.gate_lessons, known / 2):
+        return state
+    return replace(
+        state, trials={part: trial for part, trial in state.trials.items() if part != ROUTE}
+    )
 
 
 def _sureness(part: str, known: Collection[str], config: LearningConfig, *, trusted: bool) -> float:
@@ -186,10 +204,12 @@ def _sureness(part: str, known: Collection[str], config: LearningConfig, *, trus
     if part == WITHIN:
         return UNSURE * _sureness(RANKER, known, config, trusted=trusted)
     if part != RANKER and not trusted:
-        return BLIND * config.gate_z
+        return config.blind_z
     if part in known:
         return config.renewal_z
-    return config.ranker_z if part == RANKER else config.gate_z
+    if part == RANKER:
+        return config.ranker_z
+    return config.route_z if part == ROUTE else config.gate_z
 
 
 def _bounds(trial: Running, z: float, config: LearningConfig) -> tuple[float, float]:

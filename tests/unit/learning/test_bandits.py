@@ -57,7 +57,7 @@ def loses(known, option, chance):
     return 0.4 - 0.1 * (option == "rlm") + chance.gauss(0, 0.3)
 
 
-CARELESS = LearningConfig(gate_lessons=20, gate_z=0.0, gate_margin=10.0, renewal_z=0.0)
+CARELESS = LearningConfig(gate_lessons=20, route_z=0.0, blind_z=0.0, renewal_z=0.0)
 """A gate that lets through whatever seems better, to compare with."""
 
 

@@ -6,7 +6,7 @@ import pytest
 
 from learning.bootstrap import TEMPLATES, synthetic
 from learning.config import LearningConfig
-from learning.promotion import BLIND, promoted, trial_bounds
+from learning.promotion import promoted, trial_bounds
 from learning.running import Running
 from learning.serving import serving_weights
 from learning.state import Learned
@@ -85,7 +85,7 @@ def test_templates_are_nobodys_evidence():
         assert state.contribution(CONFIG).dumps() == plain.contribution(CONFIG).dumps()
         assert state.learner.dump() == plain.learner.dump()
         # No part is easier to promote than it would be without them.
-        assert _sureness("route", state) == _sureness("route", plain) == BLIND * CONFIG.gate_z
+        assert _sureness("route", state) == _sureness("route", plain) == CONFIG.blind_z
         # Learner and champion are judged with them: what both know is no difference.
         learner = state.origin.with_templates(state.learner)
         assert learner.points["route"].lessons > state.learner.points["route"].lessons

@@ -15,8 +15,8 @@ from learning.state import Learned
 from learning.trainer import STEP, Trainer
 
 PRIOR = {"a": 0.0, "b": 0.0}
-CONFIG = LearningConfig()
-UNLIMITED = LearningConfig(list_uses=1e9)
+CONFIG = LearningConfig(unknown_spread=1.0)
+UNLIMITED = LearningConfig(unknown_spread=1.0, list_uses=1e9)
 
 
 @cache

@@ -90,9 +90,9 @@ def test_several_choices_of_a_search_are_one_lesson():
     )
 
 
-def trial(mean, lower):
+def trial(mean, lower, z=CONFIG.gate_z):
     """Return a trial of many lessons with so much between its mean and its bound."""
-    spread = (mean - lower) / CONFIG.gate_z * 100
+    spread = (mean - lower) / z * 100
     return Running().with_all([mean + spread * (-1) ** n for n in range(10**4)])
 
 
@@ -106,10 +106,10 @@ def trial(mean, lower):
         (-0.001, -0.01, []),
     ],
 )
-def test_choices_that_seem_better_may_be_a_little_worse_but_no_ranker_may(mean, lower, won):
+def test_routes_that_seem_better_may_be_a_little_worse_but_no_ranker_may(mean, lower, won):
     nothing = Learned.fresh({"x": 1.0})
     taught = Evidence({"route": known(0.1)}, Ranker(("x",), 9.0, 9.0, np.eye(1), np.ones(1)))
-    one = trial(mean, lower)
+    one = trial(mean, lower, CONFIG.route_z)
     trials = {"route": one, RANKER: one, WITHIN: one, SENSE: trial(0.2, 0.1)}
     state = replace(nothing, learner=taught, trials=trials)
     after, events = judged(nothing, state, {"x": 1.0}, CONFIG)
@@ -118,6 +118,45 @@ def test_choices_that_seem_better_may_be_a_little_worse_but_no_ranker_may(mean, 
     assert [event.part for event in events if event.kind == "held"] == [
         part for part in (RANKER, "route") if part not in won
     ]
+
+
+@pytest.mark.requirement("TR-9")
+@pytest.mark.parametrize("point", ["recipe", "keywords", "pool", "move"])
+@pytest.mark.parametrize(("lower", "won"), [(-0.001, False), (0.001, True)])
+def test_other_choices_must_surely_be_better_whatever_signals_tell(point, lower, won):
+    nothing = Learned.fresh({"x": 1.0})
+    taught = Evidence({point: known(0.1)}, Ranker.fresh({"x": 1.0}))
+    trials = {point: trial(0.02, lower), SENSE: trial(0.2, 0.1)}
+    after, _ = judged(nothing, replace(nothing, learner=taught, trials=trials), {"x": 1.0}, CONFIG)
+    assert [*after.champion.parts] == [point] * won
+
+
+@pytest.mark.requirement("TR-9")
+@pytest.mark.parametrize(
+    ("point", "mean", "lessons", "anew"),
+    [
+        ("route", -0.01, 200, True),
+        ("route", -0.01, 180, False),
+        ("route", 0.01, 200, False),
+        ("recipe", -0.01, 200, False),
+        # The learner that was tried first knew more than half of what it knows now.
+        ("route", -0.01, 300, False),
+    ],
+)
+def test_a_trial_of_routes_that_began_badly_begins_anew_once_twice_as_much_is_known(
+    point, mean, lessons, anew
+):
+    nothing = Learned.fresh({"x": 1.0})
+    learned = replace(known(0.1), lessons=400.0 if lessons == 200 else 1000.0)
+    one = Running().with_all([mean + 5 * (-1) ** n for n in range(lessons)])
+    trials = {point: one, SENSE: trial(0.2, 0.1)}
+    taught = Evidence({point: learned}, Ranker.fresh({"x": 1.0}))
+    after, events = judged(
+        nothing, replace(nothing, learner=taught, trials=trials), {"x": 1.0}, CONFIG
+    )
+    assert {event.kind for event in events} == {"held"}
+    assert ({*trials} - {*after.trials} == {point}) == anew
+    assert SENSE in after.trials
 
 
 @pytest.mark.requirement("TR-9")
