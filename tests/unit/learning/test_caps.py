@@ -1,6 +1,7 @@
 """How much one tenant can say in the pool of rankers, however much its readers use."""
 
 import random
+from dataclasses import replace
 from functools import cache
 
 import numpy as np
@@ -15,17 +16,20 @@ from learning.state import Learned
 from learning.trainer import STEP, Trainer
 
 PRIOR = {"a": 0.0, "b": 0.0}
-CONFIG = LearningConfig(unknown_spread=1.0)
-UNLIMITED = LearningConfig(unknown_spread=1.0, list_uses=1e9)
+CONFIG = LearningConfig()
+UNLIMITED = LearningConfig(list_uses=1e9)
 
 
 @cache
-def tenant(seed: int, shown: int, used: int, likes: int = 1) -> Learned:
+def tenant(
+    seed: int, shown: int, used: int, likes: int = 1, spread: float = CONFIG.unknown_spread
+) -> Learned:
     """Return a tenant with more lists than it counts for, of which those with most of a are used.
 
     One that likes the opposite uses those with least of it.
     """
-    chance, state, trainer = random.Random(seed), Learned.fresh(PRIOR), Trainer(PRIOR, CONFIG)
+    config = replace(CONFIG, unknown_spread=spread)
+    chance, state, trainer = random.Random(seed), Learned.fresh(PRIOR), Trainer(PRIOR, config)
     for step in range(15):
         batch = []
         for number in range(STEP):
@@ -39,7 +43,7 @@ def tenant(seed: int, shown: int, used: int, likes: int = 1) -> Learned:
             told = Experience(name, 0, 0, 1.0, trainable=True, names=("a", "b"), placed=placed)
             batch.append(Lesson(told))
         state = trainer.step(state, batch).state
-    return promoted(state, state.learner.parts, CONFIG)
+    return promoted(state, state.learner.parts, config)
 
 
 def newcomer(tenants, config=CONFIG):
@@ -53,18 +57,21 @@ def evidence(one, config=CONFIG):
 
 
 @pytest.mark.requirement("TR-8")
-def test_who_uses_half_of_a_hundred_does_not_outvote_four_who_use_one_of_ten():
-    honest = [tenant(seed, 10, 1) for seed in range(4)]
-    poisoned = tenant(99, 100, 50, -1)
-    assert newcomer(honest) > 7
+@pytest.mark.parametrize(("spread", "most", "left"), [(1.0, 2.0, 3.0), (3.0, 2.5, 1.5)])
+def test_who_uses_half_of_a_hundred_does_not_outvote_four_who_use_one_of_ten(spread, most, left):
+    config, unlimited = (replace(one, unknown_spread=spread) for one in (CONFIG, UNLIMITED))
+    honest = [tenant(seed, 10, 1, spread=spread) for seed in range(4)]
+    poisoned = tenant(99, 100, 50, -1, spread=spread)
+    assert newcomer(honest, config) > 7
     # By lists alone one speaks for all.
-    assert evidence(poisoned, UNLIMITED) > 100 * evidence(honest[0], UNLIMITED)
-    assert newcomer([*honest, poisoned], UNLIMITED) < -2
-    assert evidence(poisoned) < 2 * evidence(honest[0])
-    assert newcomer([*honest, poisoned]) > 3
+    assert evidence(poisoned, unlimited) > 100 * evidence(honest[0], unlimited)
+    assert newcomer([*honest, poisoned], unlimited) < -2
+    assert evidence(poisoned, config) < most * evidence(honest[0], config)
+    # The less the prior is trusted, the more anybody has to say.
+    assert newcomer([*honest, poisoned], config) > left
     # What it has learned but not shown is limited alike.
-    staged = poisoned.contribution(CONFIG).staged.ranker
-    assert staged.uses == pytest.approx(CONFIG.tenant_cap * CONFIG.list_uses)
+    staged = poisoned.contribution(config).staged.ranker
+    assert staged.uses == pytest.approx(config.tenant_cap * config.list_uses)
 
 
 @pytest.mark.requirement("TR-8")
