@@ -7,6 +7,7 @@ from datetime import datetime
 from itertools import groupby, starmap
 from typing import Any
 
+from asyncpg import InterfaceError
 from pydantic import JsonValue
 
 from models import TenantOverrides
@@ -211,7 +212,9 @@ class PostgresStore:
                 ended = True
         finally:
             if not ended:
-                connection.terminate()
+                # The pool may have noticed first that it broke, and taken it back.
+                with suppress(InterfaceError):
+                    connection.terminate()
             await self._pool.release(connection)
 
     @asynccontextmanager

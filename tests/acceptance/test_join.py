@@ -34,7 +34,10 @@ COUNTED = (
     *("memstream_labels_total", "memstream_label_seconds_count", "memstream_dead_letters_total"),
     *("memstream_join_duplicates_total", "memstream_messages_total"),
 )
-"""What workers have counted by the end, though some of them were killed and began anew."""
+"""What workers have counted at some time; those that are killed begin anew."""
+
+RISING = ("memstream_consumer_lag", "memstream_open_trajectories")
+"""What is told every few seconds while there is much to do."""
 
 GONE_AT_LAST = (
     *("memstream_consumer_lag", "memstream_open_trajectories", "memstream_parked_signals"),
@@ -51,6 +54,7 @@ class Trial:
         self._others = others
         self._client = Client(service.runtime["broker"], ("trajectories", "dead-letters"))
         self._published = 0
+        self.risen = set()
         self.ledger = Ledger(self._client, history)
 
     def prepare(self):
@@ -80,15 +84,15 @@ class Trial:
             self._published += isinstance(event, Decision)
         assert self._client._producer.flush(60) == 0
 
-    def watch(self):
-        """See that there is much to do; numbers are told every few seconds."""
-        for name in ("memstream_consumer_lag", "memstream_open_trajectories"):
-            wait_for(lambda name=name: self._metric(name) > 0, f"{name} to rise")
+    def _watched(self):
+        """Note which numbers have risen by now, and return how many searches are labelled."""
+        self.risen |= {name for name in (*RISING, *COUNTED) if self._metric(name) > 0}
+        return self.ledger.read()
 
     def harm(self, what, share, do, *arguments):
         """Do something to the service when a share of all is done, and work is left."""
         enough = share * self.ledger.searches
-        wait_for(lambda: self.ledger.read() >= enough, f"{share:.0%} of the labels", PATIENCE_S)
+        wait_for(lambda: self._watched() >= enough, f"{share:.0%} of the labels", PATIENCE_S)
         self._tell(what)
         do(*arguments)
         self._tell(f"after {what}")
@@ -106,7 +110,8 @@ class Trial:
         self.ledger.check()
         # All windows ended before anything was read: whoever does not wait settles everything.
         assert self.ledger.hasty() <= self.ledger.searches / 100
-        assert all(self._metric(name) > 0 for name in COUNTED), COUNTED
+        self._watched()
+        assert self.risen >= {*COUNTED}
         assert self._uses() == self._history.uses()
         letters = {
             json.loads(one.value())["event_id"]: dict(one.headers())[
@@ -201,7 +206,6 @@ def test_every_label_is_that_of_the_log_on_real_parts(
         trial.prepare()
         now, later = history.rest[: len(history.rest) // 2], history.rest[len(history.rest) // 2 :]
         trial.publish(now)
-        trial.watch()
         one, another = service.worker, lambda: other.process
         trial.harm("kill", 0.04, kill, one)
         trial.harm("stop", 0.08, stop, another)
@@ -210,4 +214,5 @@ def test_every_label_is_that_of_the_log_on_real_parts(
         trial.harm("restart of the database", 0.4, restart_database)
         trial.harm("kill", 0.5, kill, one)
         trial.finish()
+        assert trial.risen >= {*RISING}
     print((tmp_path / "worker.log").read_text()[-20_000:])
