@@ -107,9 +107,10 @@ VALUES (?, ?, ?, ?, ?, ?)
 -- name: due
 SELECT tenant_id, request_id
 FROM open_trajectories
-WHERE NOT settled AND course IS NOT NULL AND deadline_at <= ?
+-- What comes long after its window ended is due once all has been read that was there when it came.
+WHERE NOT settled AND course IS NOT NULL AND max(deadline_at, noted_at) <= ?1 AND deadline_at <= ?1
 ORDER BY deadline_at
-LIMIT ?
+LIMIT ?2
 
 -- name: waited_in_vain
 DELETE FROM open_trajectories

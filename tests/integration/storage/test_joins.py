@@ -132,6 +132,17 @@ async def test_a_signal_without_a_search_is_kept_after_two_minutes(store):
 
 
 @pytest.mark.requirement("TR-2")
+async def test_a_search_read_long_after_its_window_waits_for_what_was_there_to_be_read(store):
+    await decide(store, decision(), at=second(500))
+    # Its window ended long before, but only what was there after 499 seconds has been read.
+    assert (await settle(store, 499)).settled == 0
+    await hear(store, signal("context.usage", "a"), at=second(500))
+    assert [one[2] for one in labels((await published(store))[0])] == ["result_used"]
+    await decide(store, decision("other", session="other"), at=second(500))
+    assert (await settle(store, 500)).outcomes == {("acme", "no_signal"): 1}
+
+
+@pytest.mark.requirement("TR-2")
 async def test_a_late_signal_corrects_and_a_later_one_is_kept(store):
     await decide(store, decision())
     await settle(store, 101)
