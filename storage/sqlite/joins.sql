@@ -108,7 +108,7 @@ VALUES (?, ?, ?, ?, ?, ?)
 SELECT tenant_id, request_id
 FROM open_trajectories
 -- What comes long after its window ended is due once all has been read that was there when it came.
-WHERE NOT settled AND course IS NOT NULL AND max(deadline_at, noted_at) <= ?1 AND deadline_at <= ?1
+WHERE NOT settled AND course IS NOT NULL AND deadline_at <= ?1 AND noted_at <= ?1
 ORDER BY deadline_at
 LIMIT ?2
 

@@ -70,16 +70,6 @@ class History:
             for search in oracle.searches.values()
         }
 
-    def signalled(self):
-        """Return the searches that come after a signal about them."""
-        named, after = set(), set()
-        for event in (*self.early, *self.rest):
-            if not isinstance(event, Decision):
-                named.add(event.request_id)
-            elif event.request_id in named:
-                after.add(event.request_id)
-        return after
-
     def uses(self):
         """Return how often each tenant's memory was used."""
         used = Counter(

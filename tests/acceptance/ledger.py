@@ -17,7 +17,6 @@ class Ledger:
         self._expected = history.labels()
         self._read = 0
         self._tenants = set(history.tenants)
-        self._signalled = history.signalled()
         self._told = defaultdict(lambda: defaultdict(set))
         """By search and revision, what was told under it."""
         self._wrong = dict.fromkeys(self._expected)
@@ -67,16 +66,8 @@ class Ledger:
             assert all(a != b for a, b in itertools.pairwise(news)), news
 
     def hasty(self):
-        """Return how many searches were settled though a signal was there to be read.
-
-        What is published after its search may come too late for it, as all windows are over: the
-        faster a worker is, the more often.
-        """
-        first = [
-            json.loads(next(iter(told[0])))
-            for name, told in self._told.items()
-            if len(told) > 1 and name in self._signalled
-        ]
+        """Return how many searches were settled though there was more to be read about them."""
+        first = [json.loads(next(iter(told[0]))) for told in self._told.values() if len(told) > 1]
         return sum(one["outcome"]["type"] == "no_signal" for one in first)
 
     def published_again(self):
