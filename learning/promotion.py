@@ -65,7 +65,7 @@ def trial_bounds(state: Learned, config: LearningConfig) -> dict[str, tuple[floa
     """Return the bounds of each trial, as far apart as the gate wants them."""
     # What an operator let serve has shown nothing yet.
     known = {*state.champion.parts} - state.origin.ordered
-    sure = tells(state.trials.get(SENSE, Running()), config)
+    sure = tells(state.trials, config)
     return {
         part: _bounds(state.trials[part], _sureness(part, known, config, trusted=sure), config)
         for part in sorted(state.trials)
@@ -175,8 +175,8 @@ def _passes(
     """
     if part == RANKER:
         return bounds[RANKER][0] > 0 and bounds[WITHIN][0] > 0
-    trusted = tells(state.trials.get(SENSE, Running()), config)
-    margin = config.gate_margin if trusted and part == ROUTE else 0.0
+    trusted = part == ROUTE and tells(state.trials, config)
+    margin = config.gate_margin if trusted else 0.0
     return state.trials[part].mean > 0 and bounds[part][0] > -margin
 
 

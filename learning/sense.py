@@ -43,14 +43,19 @@ def sensed(experiences: Sequence[Experience], prior: Mapping[str, float]) -> lis
     return found
 
 
-def tells(trial: Running, config: LearningConfig) -> bool:
+def lists_seen(trials: Mapping[str, Running]) -> int:
+    """Return how many lists were looked at for it."""
+    return trials.get(SENSE, Running()).n
+
+
+def tells(trials: Mapping[str, Running], config: LearningConfig) -> bool:
     """Tell whether signals were seen to have to do with what was shown."""
-    return trial.bounds(config.sense_z)[0] > 0
+    return trials.get(SENSE, Running()).bounds(config.sense_z)[0] > 0
 
 
-def blind(trial: Running, config: LearningConfig) -> bool:
+def blind(trials: Mapping[str, Running], config: LearningConfig) -> bool:
     """Tell whether so many lists were shown that it would have been seen."""
-    return trial.n >= config.sense_lists and not tells(trial, config)
+    return lists_seen(trials) >= config.sense_lists and not tells(trials, config)
 
 
 def _chances(scores: Floats) -> Floats:

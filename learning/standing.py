@@ -6,7 +6,7 @@ from typing import Any
 from learning.config import LearningConfig
 from learning.promotion import trial_bounds
 from learning.running import Running
-from learning.sense import SENSE, tells
+from learning.sense import SENSE, lists_seen, tells
 from learning.state import Learned
 
 
@@ -14,13 +14,12 @@ def standing(text: str, config: LearningConfig) -> dict[str, Any]:
     """Return what people ask of a state: how it does, and what waits to be promoted and why."""
     state = Learned.loads(text)
     bounds = trial_bounds(state, config)
-    sense = state.trials.get(SENSE, Running())
     return {
         "baseline": state.baseline,
         "live": _told(state.live, state.live.bounds(config.live_z)),
         "suspended": state.suspended,
         "suspended_until": state.suspended_until or None,
-        "signals": {"lists": sense.n, "tell": tells(sense, config)},
+        "signals": {"lists": lists_seen(state.trials), "tell": tells(state.trials, config)},
         "staged": {
             part: {
                 **_told(trial, bounds[part]),

@@ -3,6 +3,7 @@
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from types import MappingProxyType
 
 import numpy as np
 
@@ -16,7 +17,7 @@ from learning.listwise import rankable
 from learning.logged import Logged, logged
 from learning.promotion import judged, promoted, replaced, serving
 from learning.running import Running
-from learning.sense import SENSE, blind
+from learning.sense import blind
 from learning.state import Learned
 from learning.values import tally
 from storage.worth import Worth
@@ -31,7 +32,7 @@ ASKED = "asked for"
 
 DEFAULTS = LearningConfig()
 
-NOTHING_SEEN = Running()
+NOTHING_SEEN: Mapping[str, Running] = MappingProxyType({})
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,7 +83,7 @@ class Trainer:
             trained=state.trained + counted(lessons),
             taught=taught,
             steps=state.steps + 1,
-            exploration=exploration(taught, config, trials.get(SENSE, Running())),
+            exploration=exploration(taught, config, trials),
             baseline=_baseline(state, rewards, config),
             positions=state.positions.after(self._ranked(lessons)),
             trials=trials,
@@ -131,12 +132,14 @@ class Trainer:
         return [one for one in both if one[0].trainable and rankable(one[0], self._features)]
 
 
-def exploration(taught: int, config: LearningConfig, sense: Running = NOTHING_SEEN) -> float:
+def exploration(
+    taught: int, config: LearningConfig, trials: Mapping[str, Running] = NOTHING_SEEN
+) -> float:
     """Return how often to try something else after so many lessons, once there was a step.
 
     Signals that have nothing to do with what is shown cannot tell what it would be good for.
     """
-    if blind(sense, config):
+    if blind(trials, config):
         return config.exploration_floor
     falling = config.exploration / math.sqrt(1 + taught / config.exploration_horizon)
     return max(falling, config.exploration_floor)
