@@ -64,10 +64,11 @@ def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m bench.learning", description=__doc__)
     parser.add_argument("--quick", action="store_true", help="a third of the rounds")
     parser.add_argument("--dataset", type=Path, action="append", default=[], metavar="DIR")
+    parser.add_argument("--seed", type=int, default=SEEDS[0], metavar="N", help="the first seed")
     parser.add_argument("--seeds", type=int, default=len(SEEDS), metavar="N", help="so many seeds")
     chosen = parser.parse_args()
     count = 1000 if chosen.quick else 3000
-    measured = measure(count, chosen.dataset, range(1, chosen.seeds + 1))
+    measured = measure(count, chosen.dataset, range(chosen.seed, chosen.seed + chosen.seeds))
     console = Console()
     for task, rows in measured["tasks"].items():
         table = Table(
