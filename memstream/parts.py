@@ -1,7 +1,9 @@
 """Opens the parts that the settings name: store, embedder, language model."""
 
 import time
-from collections.abc import Callable
+from collections.abc import AsyncIterator, Callable
+from contextlib import AsyncExitStack, asynccontextmanager
+from typing import NamedTuple
 
 from memstream.addresses import sqlite_path
 from memstream.embedded.process import PartError
@@ -58,6 +60,26 @@ def open_language_model(settings: Settings) -> LanguageModel | None:
     except LanguageModelError as error:
         raise PartError(str(error)) from None
     return GuardedModel(model, CircuitBreaker(time.monotonic))
+
+
+class Models(NamedTuple):
+    """What understands texts, as far as it is configured."""
+
+    embedder: Embedder | None
+    language_model: LanguageModel | None
+
+
+@asynccontextmanager
+async def open_models(settings: Settings) -> AsyncIterator[Models]:
+    """Open the configured models, and let go of them afterwards."""
+    async with AsyncExitStack() as stack:
+        language_model = open_language_model(settings)
+        if language_model is not None:
+            stack.push_async_callback(language_model.close)
+        embedder = await open_configured_embedder(settings)
+        if embedder is not None:
+            stack.push_async_callback(embedder.close)
+        yield Models(embedder, language_model)
 
 
 async def migrate_store(settings: Settings) -> list[str]:

@@ -41,6 +41,7 @@ class Behaviour:
              nonsense (these four in turn); mixture (of kinds by ``shares``, the rest answers)
     answers  texts by what is to be found in the user's message; the first that fits is used
     text     the answer to all else; by default the first sentence of the user's message
+    tokens   what an answer is said to cost; by default a word of question and answer is a token
     """
 
     kind: str = "answer"
@@ -50,6 +51,7 @@ class Behaviour:
     seed: int = 0
     answers: Mapping[str, str] = field(default_factory=dict)
     text: str | None = None
+    tokens: int | None = None
 
     def __post_init__(self) -> None:
         for kind in (self.kind, *self.shares):
@@ -184,7 +186,10 @@ Handler = Callable[[LocalLanguageModel, web.Request, Prompt], Awaitable[web.Stre
 async def _answer(
     server: LocalLanguageModel, request: web.Request, prompt: Prompt
 ) -> web.StreamResponse:
-    return web.json_response(completion(prompt, server.says(prompt)))
+    answer = completion(prompt, server.says(prompt))
+    if server.behaviour.tokens is not None:
+        answer["usage"]["total_tokens"] = server.behaviour.tokens
+    return web.json_response(answer)
 
 
 async def _stall(

@@ -7,7 +7,7 @@ from pathlib import Path
 from bench.learning.race import Round
 from memstream.evaluation.dataset import EvaluatedRoute, read_dataset
 from memstream.evaluation.run import Advance, fill, own_store
-from memstream.parts import open_configured_embedder
+from memstream.parts import Models, open_configured_embedder
 from memstream.settings import load_settings
 from memstream.simulation.arms import Asked, FixedArm, RememberingEmbedder
 from memstream.simulation.run import K
@@ -31,7 +31,8 @@ async def rounds_of(
     try:
         async with own_store(settings.database) as store:
             await fill(dataset, Ingest(store, embedder), advance)
-            arms = {name: FixedArm(settings, store, embedder, PRIOR, route=name) for name in ROUTES}
+            models = Models(embedder, None)
+            arms = {name: FixedArm(settings, store, models, PRIOR, route=name) for name in ROUTES}
             found: list[list[Round]] = []
             shown: dict[str, dict[str, float]] = {}
             for seed in seeds:

@@ -13,7 +13,7 @@ from memstream.clock import now
 from memstream.embedded.postgres import embedded_postgres
 from memstream.evaluation.dataset import Dataset, DatasetError, DatasetQuery, EvaluatedRoute
 from memstream.evaluation.metrics import Judgement, by_category, judge, latencies, summary
-from memstream.parts import open_configured_embedder
+from memstream.parts import Models, open_models
 from memstream.settings import Settings
 from memstream.wiring import build_answering
 from models import SearchRequest
@@ -59,21 +59,16 @@ async def evaluate(
     """
     if several:
         dataset = dataset.with_several_gold()
-    embedder = await open_configured_embedder(settings)
     weights = without_groups(without)
-    try:
-        async with own_store(settings.database) as store:
-            await fill(dataset, Ingest(store, embedder), advance)
-            asker = _Asker(settings, store, embedder, k, weights, route)
-            measured = await _measured(dataset, asker, {}, "searching", advance)
-            asker.route = "standard"
-            others = {
-                name: await _measured(dataset, asker, fields, f"searching ({name})", advance)
-                for name, fields in (BASELINES if baseline else {}).items()
-            }
-    finally:
-        if embedder is not None:
-            await embedder.close()
+    async with open_models(settings) as models, own_store(settings.database) as store:
+        await fill(dataset, Ingest(store, models.embedder), advance)
+        asker = _Asker(settings, store, models, k, weights, route)
+        measured = await _measured(dataset, asker, {}, "searching", advance)
+        asker.route = "standard"
+        others = {
+            name: await _measured(dataset, asker, fields, f"searching ({name})", advance)
+            for name, fields in (BASELINES if baseline else {}).items()
+        }
     answer = {"dataset": dataset.name, "queries": measured.pop("queries"), "k": k, **measured}
     return {**answer, "baselines": others} if baseline else answer
 
@@ -99,16 +94,16 @@ class _Asker:
         self,
         settings: Settings,
         store: Store,
-        embedder: Any,
+        models: Models,
         k: int,
         weights: Mapping[str, float],
         route: EvaluatedRoute,
     ) -> None:
         policies = Policies(None, time.monotonic, weights)
         search = Search(
-            *(store, embedder, self._clock), service=settings.service(), policies=policies
+            *(store, models.embedder, self._clock), service=settings.service(), policies=policies
         )
-        self._answering = build_answering(settings, search, store, None)
+        self._answering = build_answering(settings, search, store, models.language_model)
         self._moment: datetime | None = None
         self._k = k
         self.route = route

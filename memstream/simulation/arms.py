@@ -13,6 +13,7 @@ from learning.outcomes import Aftermath, outcome
 from learning.rewards import RewardWeights, reward
 from memstream.clock import now
 from memstream.evaluation.dataset import DatasetQuery, EvaluatedRoute
+from memstream.parts import Models
 from memstream.settings import Settings
 from memstream.simulation.users import Mind, Reaction
 from memstream.wiring import build_answering
@@ -53,6 +54,13 @@ class RememberingEmbedder:
     async def close(self) -> None:
         """Let go of the embedder behind it."""
         await self._embedder.close()
+
+
+def remembering(models: Models) -> Models:
+    """Return the models with an embedder that embeds each text once."""
+    if models.embedder is None:
+        return models
+    return models._replace(embedder=RememberingEmbedder(models.embedder))
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,7 +127,7 @@ class Arm:
         self,
         settings: Settings,
         store: Store,
-        embedder: Embedder | None,
+        models: Models,
         prior: Mapping[str, float],
         learned: Learned | None = None,
         route: EvaluatedRoute = "auto",
@@ -129,11 +137,11 @@ class Arm:
         self._rewards = RewardWeights(settings.reward_success, settings.reward_efficiency)
         self._route = route
         search = Search(
-            *(store, embedder, lambda: self._asked_at),
+            *(store, models.embedder, lambda: self._asked_at),
             service=settings.service(),
             policies=self.policies,
         )
-        self._answering = build_answering(settings, search, store, None)
+        self._answering = build_answering(settings, search, store, models.language_model)
 
     async def answer(self, query: DatasetQuery, request: SearchRequest) -> Answered:
         """Answer a question at the moment at which the dataset says it was asked.
@@ -187,15 +195,28 @@ class Arm:
 
 
 class FixedArm(Arm):
-    """A way that never changes: the same question has the same answer, so it is asked once."""
+    """A way that never changes: the same question has the same answer, so it is asked once.
 
-    def __init__(self, *parts: Any, **more: Any) -> None:
-        super().__init__(*parts, **more)
+    Unless a language model has a say: it may answer otherwise, or cost nothing the second time.
+    """
+
+    def __init__(
+        self,
+        settings: Settings,
+        store: Store,
+        models: Models,
+        prior: Mapping[str, float],
+        **more: Any,
+    ) -> None:
+        super().__init__(settings, store, models, prior, **more)
+        self._lasting = models.language_model is None
         self._answers: dict[str, Result] = {}
 
     async def ask(self, asked: Asked, seed: int, k: int) -> Came:
         """Return what comes of a question."""
-        known = self._answers
-        if asked.name not in known:
-            known[asked.name] = Result.of(await self.answer(asked.query, asked.request(seed, k)))
-        return self.came(asked, known[asked.name])
+        result = self._answers.get(asked.name)
+        if result is None:
+            result = Result.of(await self.answer(asked.query, asked.request(seed, k)))
+            if self._lasting:
+                self._answers[asked.name] = result
+        return self.came(asked, result)

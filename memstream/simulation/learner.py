@@ -7,10 +7,10 @@ from datetime import datetime, timedelta
 from learning.labelling import Labeller, Windows
 from learning.rewards import RewardWeights
 from memstream.clock import now
+from memstream.parts import Models
 from memstream.settings import Settings
 from memstream.simulation.arms import Arm, Asked, Came, Result
 from models import Decision, Trajectory
-from retrieval.embedding import Embedder
 from storage import Store
 from storage.joins import Heard, Message, Origin
 from storage.policies import Pupil
@@ -32,11 +32,11 @@ class LearningArm(Arm):
         self,
         settings: Settings,
         store: Store,
-        embedder: Embedder | None,
+        models: Models,
         prior: Mapping[str, float],
         pupil: Pupil,
     ) -> None:
-        super().__init__(settings, store, embedder, prior, store.policies)
+        super().__init__(settings, store, models, prior, store.policies)
         self._windows = Windows(
             timedelta(seconds=settings.outcome_window_s),
             timedelta(seconds=settings.correction_window_s),

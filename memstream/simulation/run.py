@@ -8,9 +8,9 @@ from typing import Any
 from learning.config import LearningConfig
 from memstream.evaluation.dataset import Dataset, DatasetError, DatasetQuery
 from memstream.evaluation.run import Advance, fill, own_store
-from memstream.parts import open_configured_embedder
+from memstream.parts import open_models
 from memstream.settings import Settings
-from memstream.simulation.arms import Arm, Asked, Came, FixedArm, RememberingEmbedder
+from memstream.simulation.arms import Arm, Asked, Came, FixedArm, remembering
 from memstream.simulation.configurations import Configuration, grid
 from memstream.simulation.learner import LearningArm
 from memstream.simulation.users import Users, mind
@@ -68,53 +68,48 @@ async def simulate(
     asking, waiting = _parted(dataset, keep_apart)
     if of is not None and of not in {query.tenant for query in asking}:
         raise DatasetError(f"no tenant {of!r} asks anything")
-    opened = await open_configured_embedder(settings)
-    embedder = RememberingEmbedder(opened) if opened is not None else None
     chance = random.Random(f"{seed}/questions")  # noqa: S311 -- no secret
-    try:
-        async with own_store(settings.database) as store:
-            await fill(dataset, Ingest(store, embedder), advance)
-            names = TopicNames(settings.topic_prefix)
-            pupil = build_pupil(settings, names, config or LearningConfig(), prior=prior)
-            learning = LearningArm(settings, store, embedder, prior, pupil)
-            parts: Any = (settings, store, embedder, prior)
-            fixed = {"frozen": FixedArm(*parts)}
-            for name, chosen in grid().items() if regret else ():
-                fixed[name] = FixedArm(*parts, learned=Configuration(chosen, prior))
-            learned: list[Came] = []
-            came: dict[str, list[Came]] = {name: [] for name in fixed}
-            for number in range(rounds):
-                query = chance.choice(asking)
-                mood = users.in_round(number, rounds)
-                if of not in (None, query.tenant):
-                    mood = replace(users, mood="honest")
-                asked = Asked(number, query, mind(mood, seed, number))
-                learned.append(await learning.ask(asked, seed, K))
-                for name, arm in fixed.items():
-                    came[name].append(await arm.ask(asked, seed, K))
-                if number % SHARE_EVERY == SHARE_EVERY - 1:
-                    await learning.share()
-                advance(f"searching (seed {seed})", number + 1, rounds)
-            await learning.end()
-            await learning.share()
-            apart = None
-            if waiting:
-                arms: dict[str, Arm] = {"frozen": fixed["frozen"], "learned": learning}
-                apart = {name: await arm.recall(waiting, K) for name, arm in arms.items()}
-            tenants = list(dict.fromkeys(query.tenant for query in dataset.queries))
-            return Rounds(
-                learned=learned,
-                frozen=came.pop("frozen"),
-                others=came,
-                policies={tenant: await learning.serving(tenant) for tenant in tenants},
-                events={tenant: await learning.events(tenant) for tenant in tenants},
-                labels=learning.labels,
-                late=learning.late,
-                kept_apart=apart,
-            )
-    finally:
-        if embedder is not None:
-            await embedder.close()
+    async with open_models(settings) as opened, own_store(settings.database) as store:
+        models = remembering(opened)
+        await fill(dataset, Ingest(store, models.embedder), advance)
+        names = TopicNames(settings.topic_prefix)
+        pupil = build_pupil(settings, names, config or LearningConfig(), prior=prior)
+        learning = LearningArm(settings, store, models, prior, pupil)
+        parts: Any = (settings, store, models, prior)
+        fixed = {"frozen": FixedArm(*parts)}
+        for name, chosen in grid().items() if regret else ():
+            fixed[name] = FixedArm(*parts, learned=Configuration(chosen, prior))
+        learned: list[Came] = []
+        came: dict[str, list[Came]] = {name: [] for name in fixed}
+        for number in range(rounds):
+            query = chance.choice(asking)
+            mood = users.in_round(number, rounds)
+            if of not in (None, query.tenant):
+                mood = replace(users, mood="honest")
+            asked = Asked(number, query, mind(mood, seed, number))
+            learned.append(await learning.ask(asked, seed, K))
+            for name, arm in fixed.items():
+                came[name].append(await arm.ask(asked, seed, K))
+            if number % SHARE_EVERY == SHARE_EVERY - 1:
+                await learning.share()
+            advance(f"searching (seed {seed})", number + 1, rounds)
+        await learning.end()
+        await learning.share()
+        apart = None
+        if waiting:
+            arms: dict[str, Arm] = {"frozen": fixed["frozen"], "learned": learning}
+            apart = {name: await arm.recall(waiting, K) for name, arm in arms.items()}
+        tenants = list(dict.fromkeys(query.tenant for query in dataset.queries))
+        return Rounds(
+            learned=learned,
+            frozen=came.pop("frozen"),
+            others=came,
+            policies={tenant: await learning.serving(tenant) for tenant in tenants},
+            events={tenant: await learning.events(tenant) for tenant in tenants},
+            labels=learning.labels,
+            late=learning.late,
+            kept_apart=apart,
+        )
 
 
 def _parted(

@@ -4,6 +4,7 @@ import json
 
 import pytest
 
+from tests.acceptance.language_model import language_model
 from tests.acceptance.service import Service
 
 MEMORIES = [
@@ -71,6 +72,16 @@ def test_every_route_can_be_measured(command, dataset):
         measured = json.loads(command("eval", "--dataset", str(dataset), *options).stdout)
         assert measured["queries"] == queries
         assert measured["recall"] == 1.0
+
+
+@pytest.mark.requirement("RX-7")
+def test_a_language_model_is_asked_if_one_is_configured(tmp_path, models, dataset):
+    with language_model() as model:
+        command = Service(tmp_path / "data", models=models, **model.settings).command
+        asked = ("eval", "--dataset", str(dataset), "--json", "--route")
+        for route, called in (("standard", False), ("rlm", True)):
+            assert json.loads(command(*asked, route).stdout)["recall"] == 1.0
+            assert (model.calls > 0) == called
 
 
 def test_what_is_wrong_with_a_dataset_is_one_clear_line(command, dataset, tmp_path):

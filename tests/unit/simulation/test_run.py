@@ -20,6 +20,7 @@ from memstream.simulation.run import simulate
 from memstream.simulation.users import Users
 from retrieval.ranking import EQUAL
 from storage.sqlite import SqliteStore
+from tests.language_model import Behaviour, local_language_model
 
 TOPICS = ("tea", "rain", "port", "cat", "moon", "salt", "wood", "bread")
 TAUGHT = {**EQUAL, "question": -2.0}
@@ -64,8 +65,25 @@ def dataset(tenants=("acme", "umbrella")):
     return Dataset("made up", tuple(memories), tuple(queries))
 
 
-async def simulated(rounds=120, seed=1, data=None, prior=EQUAL, **more):
-    settings = Settings(embedder="none")
+def comparisons():
+    """The same memories, and questions about two topics that are taken apart."""
+    known = dataset(("acme",))
+    pairs = zip(TOPICS, (*TOPICS[1:], TOPICS[0]), strict=True)
+    queries = tuple(
+        DatasetQuery(
+            id=f"{one}, {two}",
+            tenant="acme",
+            query=f"compare the {one} and the {two} across all days",
+            category="made up",
+            gold=frozenset({f"{one}0", f"{two}0"}),
+        )
+        for one, two in pairs
+    )
+    return Dataset("comparisons", known.memories, queries)
+
+
+async def simulated(rounds=120, seed=1, data=None, prior=EQUAL, settings=None, **more):
+    settings = settings or Settings(embedder="none")
     asked = data or dataset()
     return await simulate(*(asked, settings, rounds, seed, prior, lambda *_: None), **more)
 
@@ -167,6 +185,23 @@ async def test_however_much_is_labelled_at_once_every_tenant_learns_its_own(stor
         state = await store.policies.state(tenant)
         assert state.trained + state.pending == number > 20
     assert (await store.joins.join_health()).outbox == 0
+
+
+@pytest.mark.requirement("RX-7", "TR-3")
+async def test_a_configured_language_model_is_asked_in_every_arm_and_its_tokens_count():
+    told = {}
+    async with local_language_model(Behaviour(text='{"why": "so"}', tokens=60_000)) as server:
+        models = {"root_model": "planner", "sub_call_model": "answerer"}
+        settings = Settings(embedder="none", llm_base_url=server.url, **models)
+        for name, chosen in (("with", settings), ("without", None)):
+            told[name] = report(await simulated(40, data=comparisons(), settings=chosen))
+        asked = dict(server.by_model)
+    # The reasoner knows what it was asked before; what a sub-model says of hits it is asked anew.
+    assert asked["planner"] == 2 * len(TOPICS)
+    assert asked["answerer"] > asked["planner"]
+    for arm in ("learned", "frozen"):
+        assert told["with"][arm]["tokens"] > 0 == told["without"][arm]["tokens"]
+        assert told["with"][arm]["reward"] < told["without"][arm]["reward"]
 
 
 @pytest.mark.requirement("TR-9")
