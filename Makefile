@@ -77,7 +77,7 @@ bench: setup ## Measure, peers too; writes bench/results, prints ratios (ARGS=--
 
 .PHONY: soak
 soak: setup ## Run the reliability tests much longer than the suite does
-	@MEMSTREAM_SOAK=1 $(VENV)/python -m pytest tests/acceptance/test_scaling.py tests/acceptance/test_lifecycle.py tests/acceptance/test_decomposition.py tests/acceptance/test_join.py -k "lost or dead or log" $(ARGS)
+	@MEMSTREAM_SOAK=1 $(VENV)/python -m pytest tests/acceptance/test_scaling.py tests/acceptance/test_lifecycle.py tests/acceptance/test_decomposition.py tests/acceptance/test_join.py -k "lost or dead or label" $(ARGS)
 
 .PHONY: clean
 clean: ## Remove the environment, state and caches
