@@ -20,7 +20,9 @@ def export_(
     ] = None,
     since: Annotated[
         str | None,
-        typer.Option("--from", help="Searches begun at or after, such as 2026-11-16T09:30:00Z."),
+        typer.Option(
+            "--from", help="Searches begun at or after, 2026-11-16 or 2026-11-16T09:30:00Z."
+        ),
     ] = None,
     until: Annotated[str | None, typer.Option(help="Searches begun before.")] = None,
     all_revisions: Annotated[

@@ -22,7 +22,10 @@ def replay(
     ] = None,
     since: Annotated[
         str | None,
-        typer.Option("--from", help="Only what was written since, such as 2026-11-16T09:30:00Z."),
+        typer.Option(
+            "--from",
+            help="Only what was written since, 2026-11-16 or 2026-11-16T09:30:00Z.",
+        ),
     ] = None,
     tenant: Annotated[
         str | None, typer.Option("--tenant", "-t", help="Only this tenant's.")

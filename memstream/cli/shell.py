@@ -2,6 +2,7 @@
 
 import asyncio
 import logging
+import re
 import signal
 import sys
 from collections.abc import Awaitable, Callable, Coroutine
@@ -31,6 +32,8 @@ Token = Annotated[
     typer.Option(help="The JWT to send; better MEMSTREAM_TOKEN, which others cannot see."),
 ]
 Database = Annotated[str | None, typer.Option(help="embedded, embedded-postgres or postgresql://…")]
+
+_DATE = re.compile(r"\d{4}-\d{2}-\d{2}")
 
 
 def run(work: Coroutine[Any, Any, Any]) -> Any:
@@ -62,11 +65,12 @@ def names_of(settings: Settings) -> TopicNames:
 
 
 def moment(option: str, text: str | None) -> datetime | None:
-    """Read the moment that an option names, if it is given."""
+    """Read the moment that an option names, if it is given; a date is when it begins, in UTC."""
     if text is None:
         return None
     try:
-        read: datetime = TypeAdapter(Moment).validate_python(text)
+        whole = f"{text}T00:00:00Z" if _DATE.fullmatch(text) else text
+        read: datetime = TypeAdapter(Moment).validate_python(whole)
     except ValidationError as error:
         raise SettingsError(f"{option} is {text!r}; {error.errors()[0]['msg']}") from None
     return read

@@ -1,10 +1,12 @@
 """`memstream export` complains in one line, before it reads anything."""
 
 import sys
+from datetime import UTC, datetime
 
 import pytest
 
 from memstream.cli import main
+from memstream.cli.shell import moment
 
 
 @pytest.mark.parametrize(
@@ -12,7 +14,8 @@ from memstream.cli import main
     [
         (("--format", "xlsx"), "there is no format 'xlsx': use parquet or jsonl"),
         (("--from", "yesterday"), "--from is 'yesterday'; Input should be an RFC 3339"),
-        (("--until", "2026-11-16"), "--until is '2026-11-16'; Input should be an RFC 3339"),
+        (("--until", "2026-11-16T09:30"), "--until is '2026-11-16T09:30'; Input should be an RFC"),
+        (("--until", "2026-11-31"), "--until is '2026-11-31'; Input should be"),
         ((), "memstream is not running here"),
     ],
 )
@@ -27,3 +30,9 @@ def test_what_is_wrong_is_told_in_one_line(arguments, told, tmp_path, monkeypatc
     assert told in complaint
     assert complaint.count("\n") == 1
     assert list(tmp_path.iterdir()) == []
+
+
+def test_a_date_is_the_moment_when_it_begins():
+    assert moment("--from", "2026-11-16") == datetime(2026, 11, 16, tzinfo=UTC)
+    assert moment("--from", "2026-11-16T01:00:00+01:00") == datetime(2026, 11, 16, tzinfo=UTC)
+    assert moment("--from", None) is None
