@@ -17,6 +17,11 @@ PANELS = {
     "regret in all": ("cumulative_regret",),
 }
 """What each panel shows, by its title."""
+TRAILING = 5
+"""Each point is the mean of so many stretches up to it, an eighth of the rounds: of a single one of
+25 rounds one would see which questions came up, and little else."""
+HIGHEST = 1.0
+"""There is no more of reward, nor of recall."""
 
 
 def check_kind(file: Path) -> None:
@@ -26,7 +31,7 @@ def check_kind(file: Path) -> None:
 
 
 def plot(reports: Sequence[dict[str, Any]], title: str, file: Path) -> None:
-    """Draw the mean curves of all seeds, with 95 % intervals if there are several."""
+    """Draw the mean curves of all seeds, smoothed, with 95 % intervals if there are several."""
     check_kind(file)
     import matplotlib as mpl  # slow to import
 
@@ -46,15 +51,23 @@ def plot(reports: Sequence[dict[str, Any]], title: str, file: Path) -> None:
             axis.axhline(0, color="black", linewidth=0.8)
             axis.set_ylabel("behind the best fixed configuration")
         else:
-            axis.legend(frameon=False)
+            axis.set_ylim(top=HIGHEST)
+            axis.legend(frameon=False, loc="lower right")
     figure.suptitle(title)
     figure.tight_layout()
     figure.savefig(file, dpi=120)
     plt.close(figure)
 
 
+def trailing(values: Sequence[float], points: int = TRAILING) -> list[float]:
+    """Return for each value the mean of the last few up to it, as many as there are."""
+    return [fmean(values[max(0, end - points) : end]) for end in range(1, len(values) + 1)]
+
+
 def _line(axis: Any, reports: Sequence[dict[str, Any]], name: str) -> None:
     curves = [[point[name] for point in report["curve"]] for report in reports]
+    if "cumulative" not in name:
+        curves = [trailing(curve) for curve in curves]
     rounds = [point["round"] for point in reports[0]["curve"]]
     mean = [fmean(values) for values in zip(*curves, strict=True)]
     who = "regret" if "regret" in name else name.split("_")[0]

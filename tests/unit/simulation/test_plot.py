@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from memstream.evaluation.dataset import DatasetError
-from memstream.simulation.plot import plot
+from memstream.simulation.plot import plot, trailing
 from memstream.simulation.report import report
 from tests.unit.simulation.test_report import ROUNDS
 
@@ -25,6 +25,12 @@ def test_regret_is_drawn_a_round_and_in_all(tmp_path):
     assert "regret" not in (tmp_path / "plain.svg").read_text()
     plot([told], "made up", tmp_path / "curve.PNG")
     assert (tmp_path / "curve.PNG").read_bytes().startswith(b"\x89PNG")
+
+
+def test_a_point_is_the_mean_of_the_last_few():
+    assert trailing([1.0, 3.0, 5.0, 7.0], 2) == [1.0, 2.0, 4.0, 6.0]
+    assert trailing([0.5], 5) == [0.5]
+    assert trailing([]) == []
 
 
 def test_another_ending_is_refused():
