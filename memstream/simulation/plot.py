@@ -52,7 +52,7 @@ def plot(reports: Sequence[dict[str, Any]], title: str, file: Path) -> None:
             axis.set_ylabel("behind the best fixed configuration")
         else:
             axis.set_ylim(top=HIGHEST)
-            axis.legend(frameon=False, loc="lower right")
+            axis.legend(frameon=False, loc="upper left")
     figure.suptitle(title)
     figure.tight_layout()
     figure.savefig(file, dpi=120)
