@@ -44,6 +44,24 @@ class StreamConsumerThread(AIOKafkaConsumerThread):
         consumer._partition_assignment_strategy = [UnhurriedAssignor]  # noqa: SLF001
         return consumer
 
+    async def seek_to_committed(self) -> Any:
+        """Go back to what is committed, and where nothing is, to the beginning."""
+        return await self.call_thread(self._seek_to_committed)
+
+    async def _seek_to_committed(self) -> Any:
+        """Do so in the thread.
+
+        aiokafka stays where it is in a partition of which nothing was ever committed. What was
+        fetched there and thrown away, because a rebalance was under way, would never be read again;
+        and once something newer is committed, it would be lost.
+        """
+        consumer = self._ensure_consumer()
+        committed = await consumer.seek_to_committed()
+        unread = [partition for partition, offset in committed.items() if not offset]
+        if unread:
+            await consumer.seek_to_beginning(*unread)
+        return committed
+
     def has_left_group(self) -> bool:
         """Tell whether group membership has ended for good: nothing would ever be read again."""
         coordinator = self._consumer._coordinator if self._consumer else None  # noqa: SLF001
