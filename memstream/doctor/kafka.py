@@ -47,7 +47,7 @@ async def reachable(host: str, port: int) -> str | None:
         return f"no answer within {PROBE_S:.0f} s"
     except OSError as error:
         return error.strerror or str(error)
-    writer.close()
+    writer.transport.abort()
     return None
 
 
@@ -97,7 +97,8 @@ async def _asked(
             return None
         return _mechanisms(await reader.readexactly(size))
     finally:
-        writer.close()
+        # Not closed: with TLS that takes until the other side says goodbye too, if it ever does.
+        writer.transport.abort()
 
 
 def _mechanisms(answer: bytes) -> tuple[str, ...] | None:
