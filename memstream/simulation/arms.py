@@ -136,6 +136,7 @@ class Arm:
         self._asked_at: datetime = now()
         self._rewards = RewardWeights(settings.reward_success, settings.reward_efficiency)
         self._route = route
+        self._asks_a_model = models.language_model is not None
         search = Search(
             *(store, models.embedder, lambda: self._asked_at),
             service=settings.service(),
@@ -200,16 +201,8 @@ class FixedArm(Arm):
     Unless a language model has a say: it may answer otherwise, or cost nothing the second time.
     """
 
-    def __init__(
-        self,
-        settings: Settings,
-        store: Store,
-        models: Models,
-        prior: Mapping[str, float],
-        **more: Any,
-    ) -> None:
-        super().__init__(settings, store, models, prior, **more)
-        self._lasting = models.language_model is None
+    def __init__(self, *parts: Any, **more: Any) -> None:
+        super().__init__(*parts, **more)
         self._answers: dict[str, Result] = {}
 
     async def ask(self, asked: Asked, seed: int, k: int) -> Came:
@@ -217,6 +210,6 @@ class FixedArm(Arm):
         result = self._answers.get(asked.name)
         if result is None:
             result = Result.of(await self.answer(asked.query, asked.request(seed, k)))
-            if self._lasting:
+            if not self._asks_a_model:
                 self._answers[asked.name] = result
         return self.came(asked, result)
